@@ -7,14 +7,14 @@ mod index;
 mod resolve;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use index::Place;
 
 use crate::planted::{Bug, is_planted};
 use crate::title_index::LazyTitles;
 use crate::{
-    Bead, BeadId, Delta, EdgeKey, EdgeKind, Lineage, Priority, Result, State, Status, Touched, Word, words,
+    Bead, BeadId, Delta, EdgeKey, EdgeKind, Lineage, Priority, Result, SharedBead, State, Status, Touched,
+    Word, words,
 };
 
 /// The order in which work is handed out. Epics with open children come last.
@@ -76,13 +76,13 @@ impl Catalog {
     }
 
     /// Returns the bead with this lineage, live or deleted.
-    pub fn bead(&self, lineage: &Lineage) -> Option<&Arc<Bead>> {
+    pub fn bead(&self, lineage: &Lineage) -> Option<&SharedBead> {
         self.state.bead(lineage)
     }
 
     /// Returns the bead with this lineage unless it is deleted.
-    pub fn live_bead(&self, lineage: &Lineage) -> Option<&Arc<Bead>> {
-        self.bead(lineage).filter(|bead| bead.deletion.is_none())
+    pub fn live_bead(&self, lineage: &Lineage) -> Option<&SharedBead> {
+        self.bead(lineage).filter(|bead| !bead.is_deleted())
     }
 
     /// Returns the current id of a bead.
@@ -97,12 +97,12 @@ impl Catalog {
     }
 
     /// Returns all live beads, by priority and then oldest first.
-    pub fn live(&self) -> impl Iterator<Item = (&Lineage, &Arc<Bead>)> {
+    pub fn live(&self) -> impl Iterator<Item = (&Lineage, &SharedBead)> {
         self.live.iter().filter_map(|(_, lineage)| Some((lineage, self.bead(lineage)?)))
     }
 
     /// Returns all live beads except memories, in the same order.
-    pub fn work(&self) -> impl Iterator<Item = (&Lineage, &Arc<Bead>)> {
+    pub fn work(&self) -> impl Iterator<Item = (&Lineage, &SharedBead)> {
         self.live().filter(|(_, bead)| !bead.is_memory())
     }
 
@@ -112,8 +112,8 @@ impl Catalog {
     }
 
     /// Returns all deleted beads.
-    pub fn deleted(&self) -> impl Iterator<Item = (&Lineage, &Arc<Bead>)> {
-        self.state.beads().iter().filter(|(_, bead)| bead.deletion.is_some())
+    pub fn deleted(&self) -> impl Iterator<Item = (&Lineage, &SharedBead)> {
+        self.state.beads().iter().filter(|(_, bead)| bead.is_deleted())
     }
 
     /// Returns the open and unblocked beads in queue order.

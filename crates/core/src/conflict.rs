@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::canonical::{hex, to_canonical};
 use crate::planted::{Bug, is_planted};
-use crate::{Bead, Error, Field, Lineage, Mark, Result, State};
+use crate::{Error, Field, Lineage, Mark, Result, SharedBead, State};
 
 /// The id of a conflict: `CONFLICT-` and 32 hexadecimal digits. The digits are a hash of bead, field and
 /// losing write, so every replica gives the same conflict the same id.
@@ -128,11 +128,11 @@ pub fn concurrent_writes_to<'a>(
 /// Adds a conflict for each field of a bead that both sides set to different values since `agreed`.
 fn add_conflicts(
     lineage: &Lineage,
-    (mine, yours): (&Arc<Bead>, &Arc<Bead>),
-    agreed: Option<&Arc<Bead>>,
+    (mine, yours): (&SharedBead, &SharedBead),
+    agreed: Option<&SharedBead>,
     conflicts: &mut Vec<Conflict>,
 ) {
-    if Arc::ptr_eq(mine, yours) || mine == yours {
+    if mine == yours {
         return;
     }
     // A renewal only moves the end of a lease, so losing one loses no information.

@@ -3,7 +3,6 @@
 //! `_at`, which need not be the greatest mark of its line.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -19,7 +18,7 @@ use crate::snapshot::{
 };
 use crate::{
     Bead, BeadId, Deletion, Edge, EdgeKey, EdgeKind, Endpoint, Error, Lineage, Mark, Names, PrefixRegister,
-    Result, SharedMap, Stamp, State,
+    Result, SharedBead, SharedMap, Stamp, State,
 };
 
 /// A decoded state, with warnings about its files.
@@ -137,29 +136,52 @@ impl Snapshot {
                 format!("a checksum for {unknown:?}, which is missing or not part of the format"),
             ));
         }
-        let (gc_floor, store_id) = (meta.floor(), meta.minted_store_id());
+        meta.into_state()
+    }
+}
+
+impl MetaFile {
+    /// Returns a state with only these contents.
+    fn into_state(self) -> Result<State> {
+        let (gc_floor, store_id) = (self.floor(), self.minted_store_id());
         let store_id = store_id.map_err(|reason| corrupt(META, 1, reason))?;
-        let mark = match (meta.prefix_at, meta.prefix_by) {
+        let mark = match (self.prefix_at, self.prefix_by) {
             (Some(at), Some(by)) => Some(Mark::new(at, by)),
-            (None, None) if meta.prefix == Default::default() => None,
+            (None, None) if self.prefix == Default::default() => None,
             _ => return Err(corrupt(META, 1, "prefix, prefix_at and prefix_by are inconsistent")),
         };
         Ok(State {
             gc_floor,
-            prefix: PrefixRegister { mark, prefix: meta.prefix },
-            settings: setting::restored(meta.settings),
+            prefix: PrefixRegister { mark, prefix: self.prefix },
+            settings: setting::restored(self.settings),
             store_id,
-            format_version: meta.format_version,
+            format_version: self.format_version,
             ..State::default()
         })
     }
+}
+
+/// Returns a state with only the contents of a `meta.json` that this program wrote, for a cached state.
+pub(crate) fn state_of_meta(bytes: &[u8]) -> Option<State> {
+    serde_json::from_slice::<MetaFile>(bytes).ok()?.into_state().ok()
+}
+
+/// Decodes the line of a bead that this program encoded, for a cached state.
+pub(crate) fn decode_stored(line: &[u8], deleted: bool) -> Result<Bead> {
+    let expected = Expected { form: Form::Canonical, version: FORMAT_VERSION };
+    if !deleted {
+        return Ok(LiveBead::read(0, line, expected)?.bead);
+    }
+    let (_, bead) =
+        Tombstone::read(0, line, expected)?.bead.ok_or_else(|| corrupt(TOMBSTONES, 0, "no bead"))?;
+    Ok(bead)
 }
 
 /// A line of `state.jsonl`, checked on its own.
 struct LiveBead {
     id: BeadId,
     lineage: Lineage,
-    bead: Arc<Bead>,
+    bead: Bead,
 }
 
 impl LiveBead {
@@ -176,14 +198,14 @@ impl LiveBead {
                 return Err(corrupt(STATE, number, "not in canonical form"));
             }
         }
-        Ok(Self { id, lineage, bead: Arc::new(bead) })
+        Ok(Self { id, lineage, bead })
     }
 }
 
 /// A line of `tombstones.jsonl`, checked on its own.
 struct Tombstone {
     line: TombstoneLine,
-    bead: Option<(Lineage, Arc<Bead>)>,
+    bead: Option<(Lineage, Bead)>,
 }
 
 impl Tombstone {
@@ -206,7 +228,7 @@ impl Tombstone {
             if bead.is_live() {
                 return Err(bad("the bead was changed after its deletion and belongs in state.jsonl"));
             }
-            deleted = Some((lineage, Arc::new(bead)));
+            deleted = Some((lineage, bead));
         } else if line.remapped.is_empty() {
             return Err(bad("neither a bead nor remapped ids"));
         } else if line.deleted_at != Stamp::ZERO || !line.reason.is_empty() {
@@ -242,16 +264,24 @@ impl ParsedEdge {
 #[derive(Default)]
 struct Beads {
     named: Vec<Named>,
-    remapped: BTreeMap<BeadId, (Tombstone, usize)>,
+    remapped: BTreeMap<BeadId, Remapped>,
     last_live: Option<BeadId>,
     last_tombstone: Option<BeadId>,
+}
+
+/// A line about an id that beads lost.
+struct Remapped {
+    line: TombstoneLine,
+    /// Whether the bead that holds the id is deleted.
+    is_deleted: bool,
+    number: usize,
 }
 
 /// A bead with its id and its place in the files.
 struct Named {
     id: BeadId,
     lineage: Lineage,
-    bead: Arc<Bead>,
+    bead: SharedBead,
     file: &'static str,
     number: usize,
 }
@@ -265,24 +295,26 @@ impl Named {
 impl Beads {
     fn add_live(&mut self, number: usize, LiveBead { id, lineage, bead }: LiveBead) -> Result<()> {
         in_order(STATE, number, &mut self.last_live, &id)?;
-        self.named.push(Named { id, lineage, bead, file: STATE, number });
+        self.named.push(Named { id, lineage, bead: bead.into(), file: STATE, number });
         Ok(())
     }
 
-    fn add_tombstone(&mut self, number: usize, tombstone: Tombstone) -> Result<()> {
+    fn add_tombstone(&mut self, number: usize, mut tombstone: Tombstone) -> Result<()> {
         let id = tombstone.line.id.clone();
         in_order(TOMBSTONES, number, &mut self.last_tombstone, &id)?;
-        if let Some((lineage, bead)) = tombstone.bead.clone() {
+        let is_deleted = tombstone.bead.is_some();
+        if let Some((lineage, bead)) = tombstone.bead.take() {
+            let bead = bead.into();
             self.named.push(Named { id: id.clone(), lineage, bead, file: TOMBSTONES, number });
         }
         if !tombstone.line.remapped.is_empty() {
-            self.remapped.insert(id, (tombstone, number));
+            self.remapped.insert(id, Remapped { line: tombstone.line, is_deleted, number });
         }
         Ok(())
     }
 
     /// Returns all beads and their names, once both files are read.
-    fn finish(mut self) -> Result<(SharedMap<Lineage, Arc<Bead>>, Names)> {
+    fn finish(mut self) -> Result<(SharedMap<Lineage, SharedBead>, Names)> {
         // Each file is already in order, so this only merges the two.
         self.named.sort_by(|one, other| one.id.cmp(&other.id));
         if let Some(pair) = self.named.windows(2).find(|pair| pair[0].id == pair[1].id) {
@@ -311,7 +343,7 @@ impl Beads {
 
     /// Checks that ids and `remapped` lists are those that follow from the births. Otherwise two replicas
     /// could disagree.
-    fn check_names(&self, beads: &SharedMap<Lineage, Arc<Bead>>) -> Result<Names> {
+    fn check_names(&self, beads: &SharedMap<Lineage, SharedBead>) -> Result<Names> {
         let names = match Names::of_births(self.named.iter().map(|named| (&named.id, &named.lineage))) {
             Some(names) => names,
             None => {
@@ -329,28 +361,27 @@ impl Beads {
         for (id, displaced) in names.vacated() {
             let mut expected: Vec<_> = displaced.iter().map(|lost| names.id_of(lost).clone()).collect();
             expected.sort_unstable();
-            let Some((found, number)) = self.remapped.get(id) else {
+            let Some(found) = self.remapped.get(id) else {
                 // The line is missing, so report the first bead that it should mention.
                 let reported = self.named.partition_point(|named| named.id < expected[0]);
                 let reason = format!("{TOMBSTONES} does not record that {expected:?} lost the id {id}");
                 return Err(self.named[reported].error(reason));
             };
             if found.line.remapped != expected {
-                return Err(corrupt(TOMBSTONES, *number, format!("remapped should be {expected:?}")));
+                return Err(corrupt(TOMBSTONES, found.number, format!("remapped should be {expected:?}")));
             }
             let holder = names.holder(id.as_str()).map(Lineage::by);
-            if found.bead.is_none() && holder != Some(&found.line.deleted_by) {
+            if !found.is_deleted && holder != Some(&found.line.deleted_by) {
                 return Err(corrupt(
                     TOMBSTONES,
-                    *number,
+                    found.number,
                     format!("deleted_by should be the creator of {id}"),
                 ));
             }
         }
-        if let Some((id, (_, number))) =
-            self.remapped.iter().find(|(id, _)| !names.vacated().contains_key(*id))
-        {
-            return Err(corrupt(TOMBSTONES, *number, format!("no bead lost the id {id}")));
+        let unknown = self.remapped.iter().find(|(id, _)| !names.vacated().contains_key(*id));
+        if let Some((id, remapped)) = unknown {
+            return Err(corrupt(TOMBSTONES, remapped.number, format!("no bead lost the id {id}")));
         }
         Ok(names)
     }
@@ -378,7 +409,7 @@ impl State {
 }
 
 impl State {
-    fn add_conflict_line(&mut self, number: usize, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn add_conflict_line(&mut self, number: usize, bytes: &[u8]) -> Result<()> {
         let bad = |reason: String| corrupt(CONFLICTS, number, reason);
         let line: ConflictLine = parse(CONFLICTS, number, bytes)?;
         let bead = self

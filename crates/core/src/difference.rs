@@ -1,7 +1,5 @@
 //! The difference between two states, as a delta.
 
-use std::sync::Arc;
-
 use crate::{Bead, Delta, Patch, State};
 
 impl Delta {
@@ -11,7 +9,7 @@ impl Delta {
         let mut delta = Self::default();
         for (lineage, bead) in state.beads.changed_since(&base.beads) {
             match base.bead(lineage) {
-                Some(old) if Arc::ptr_eq(old, bead) || old == bead => {}
+                Some(old) if old == bead => {}
                 Some(old) => drop(delta.beads.insert(lineage.clone(), Patch::between(old, bead))),
                 None => drop(delta.beads.insert(lineage.clone(), Patch::from(bead.as_ref()))),
             }

@@ -10,7 +10,7 @@ use crate::line::{ConflictLine, EdgeLine, MetaFile, TombstoneLine, bead_body, be
 use crate::parts::in_parts;
 use crate::setting;
 use crate::snapshot::Snapshot;
-use crate::{Bead, BeadId, Edge, EdgeKey, EdgeKind, Endpoint, Lineage, Stamp, State, Text};
+use crate::{BeadId, Edge, EdgeKey, EdgeKind, Endpoint, Lineage, SharedBead, Stamp, State, Text};
 
 impl State {
     /// Returns the files of this state. Equal states have equal bytes on every replica.
@@ -47,9 +47,14 @@ impl State {
         &self,
         id: &BeadId,
         lineage: &Lineage,
-        bead: &Bead,
+        bead: &SharedBead,
     ) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
-        let live = bead.is_live().then(|| line(&bead_line(id, lineage, bead)));
+        let mut live = None;
+        if let Some(stored) = bead.stored_line(id, lineage) {
+            live = Some(stored.to_vec());
+        } else if bead.is_live() {
+            live = Some(line(&bead_line(id, lineage, bead)));
+        }
         (live, self.tombstone(id, lineage, bead).map(|tombstone| line(&tombstone)))
     }
 
@@ -74,7 +79,9 @@ impl State {
             let (mut state, mut tombstones) = (Vec::new(), Vec::new());
             for (id, lineage) in holders {
                 let Some(bead) = self.beads.get(*lineage) else { continue };
-                if bead.is_live() {
+                if let Some(stored) = bead.stored_line(id, lineage) {
+                    state.extend_from_slice(stored);
+                } else if bead.is_live() {
                     push_line(&mut state, &bead_line(id, lineage, bead));
                 }
                 if let Some(line) = self.tombstone(id, lineage, bead) {
@@ -89,10 +96,13 @@ impl State {
 
     /// Returns the tombstone of an id if its holder is deleted or other beads lost the id. An id that beads
     /// lost always has a holder, so iterating over the holders finds every tombstone.
-    fn tombstone(&self, id: &BeadId, lineage: &Lineage, bead: &Bead) -> Option<TombstoneLine> {
+    fn tombstone(&self, id: &BeadId, lineage: &Lineage, bead: &SharedBead) -> Option<TombstoneLine> {
         let displaced = self.names.vacated().get(id);
         let mut remapped: Vec<_> =
             displaced.into_iter().flatten().map(|lost| self.names.id_of(lost).clone()).collect();
+        if remapped.is_empty() && !bead.is_deleted() {
+            return None;
+        }
         remapped.sort_unstable();
         match &bead.deletion {
             Some(deletion) => Some(TombstoneLine {
@@ -103,7 +113,6 @@ impl State {
                 reason: deletion.reason.clone(),
                 remapped,
             }),
-            None if remapped.is_empty() => None,
             None => Some(TombstoneLine {
                 bead: None,
                 deleted_at: Stamp::ZERO,

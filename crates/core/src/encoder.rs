@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
@@ -11,7 +10,7 @@ use crate::canonical::hex;
 use crate::parts::in_parts;
 use crate::shared_map::differing;
 use crate::snapshot::{CONFLICTS, DEPS, STATE, Snapshot, TOMBSTONES};
-use crate::{BeadId, EdgeKey, EdgeKind, State};
+use crate::{BeadId, EdgeKey, EdgeKind, SharedBead, State};
 
 /// Files that are longer than this in total are not kept for the next state.
 const MAX_KEPT_BYTES: usize = 256 * 1024 * 1024;
@@ -104,6 +103,24 @@ impl Encoder {
     }
 }
 
+/// The last encoded state with its files, and the length of each line by its key, in order.
+#[derive(Debug)]
+pub(crate) struct Encoded<'a> {
+    pub state: &'a State,
+    pub files: &'a Snapshot,
+    pub beads: &'a [(BeadId, usize)],
+    pub tombstones: &'a [(BeadId, usize)],
+}
+
+impl Encoder {
+    /// Returns the last state, if its files were given back.
+    pub(crate) fn encoded(&self) -> Option<Encoded<'_>> {
+        let last = self.last.as_ref()?;
+        let files = last.files.as_ref()?;
+        Some(Encoded { state: &last.state, files, beads: &last.beads.0, tombstones: &last.tombstones.0 })
+    }
+}
+
 /// The new lines by their keys, in order; `None` where a line is removed.
 type Changes<K> = Vec<(K, Option<Vec<u8>>)>;
 
@@ -122,7 +139,7 @@ impl Last {
 
     /// Returns the new lines in `state.jsonl` and `tombstones.jsonl`.
     fn changed_beads(&self, state: &State) -> (Changes<BeadId>, Changes<BeadId>) {
-        let changed = differing(&state.beads, &self.state.beads, Arc::ptr_eq);
+        let changed = differing(&state.beads, &self.state.beads, SharedBead::is_same_copy);
         // One bead may have taken the id of another that was dropped, so ask for the holder of each id.
         let ids: BTreeSet<&BeadId> = changed.into_iter().map(|lineage| state.names.id_of(lineage)).collect();
         let ids: Vec<&BeadId> = ids.into_iter().collect();

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Actor, Bead, BeadId, Catalog, Claim, ConflictId, Delta, EdgeKey, EdgeKind, Field, Lineage, Mark, Note,
-    Result, Stamp, State, Status, Timestamp, Title, Touched,
+    Result, SharedBead, Stamp, State, Status, Timestamp, Title, Touched,
 };
 
 /// What an event reports.
@@ -169,7 +169,7 @@ impl Event {
 /// The parts of the state that are about to change.
 #[derive(Debug, Default)]
 struct Before {
-    beads: BTreeMap<Lineage, Option<Arc<Bead>>>,
+    beads: BTreeMap<Lineage, Option<SharedBead>>,
     edges: BTreeMap<EdgeKey, bool>,
     blocked: BTreeSet<Lineage>,
     /// The known conflicts, if there may be new ones.

@@ -2,7 +2,6 @@
 //! bytes. It never reads a clock and never fails on valid snapshots.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use crate::{
     Bead, Conflict, Delta, Edge, EdgeKey, Endpoint, Error, Lineage, Patch, Result, State, setting, store_id,
@@ -24,7 +23,7 @@ impl State {
         let mut births = Vec::new();
         for (lineage, bead) in &other.beads {
             match self.beads.get(lineage) {
-                Some(mine) if Arc::ptr_eq(mine, bead) || mine == bead => continue,
+                Some(mine) if mine == bead => continue,
                 Some(_) => self.patch(lineage, &Patch::from(bead.as_ref())),
                 None => {
                     births.push(lineage);
@@ -62,7 +61,7 @@ impl State {
         let mut touched = Touched::default();
         self.names.extend(births.iter().map(|(lineage, _)| *lineage));
         for (lineage, bead) in births {
-            self.beads.insert(lineage.clone(), Arc::new(bead));
+            self.beads.insert(lineage.clone(), bead.into());
             touched.beads.insert(lineage.clone());
         }
         for (lineage, patch) in &delta.beads {
@@ -140,7 +139,7 @@ impl State {
 
     fn patch(&mut self, lineage: &Lineage, patch: &Patch) {
         if let Some(bead) = self.beads.get_mut(lineage) {
-            Arc::make_mut(bead).join(patch);
+            bead.make_mut().join(patch);
         }
     }
 

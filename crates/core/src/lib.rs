@@ -117,10 +117,12 @@ mod register;
 mod salvage;
 mod savepoint;
 mod setting;
+mod shared_bead;
 mod shared_map;
 mod size;
 mod stamp;
 mod state;
+mod state_cache;
 mod store_id;
 mod timestamp;
 mod title_index;
@@ -169,10 +171,12 @@ pub use savepoint::Savepoint;
 pub use setting::{
     CLOSE_CHECK, CLOSE_REQUIRE_EVIDENCE, GC_FLOOR_RESET, STATUS_CUSTOM, SettingKey, Settings, TYPE_CUSTOM,
 };
+pub use shared_bead::SharedBead;
 pub use shared_map::SharedMap;
 pub use snapshot::Snapshot;
 pub use stamp::{Mark, Stamp};
 pub use state::State;
+pub use state_cache::StateCache;
 pub use store_id::{MintedStoreId, StoreId};
 pub use timestamp::{Timestamp, write_rfc3339};
 pub use view::{BeadFacts, BeadView, DeletionView, LinkView, Nullable};

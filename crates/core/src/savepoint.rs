@@ -2,10 +2,9 @@
 //! depends on the size of its delta and not on the size of the store.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use crate::{
-    Bead, Catalog, Conflict, ConflictId, Delta, Edge, EdgeKey, Lineage, PrefixRegister, State, Touched,
+    Catalog, Conflict, ConflictId, Delta, Edge, EdgeKey, Lineage, PrefixRegister, SharedBead, State, Touched,
 };
 
 /// The parts of a catalog that a delta is about to change.
@@ -15,7 +14,7 @@ pub struct Savepoint(Kept);
 #[derive(Debug)]
 enum Kept {
     Parts {
-        beads: Vec<(Lineage, Option<Arc<Bead>>)>,
+        beads: Vec<(Lineage, Option<SharedBead>)>,
         edges: BTreeMap<EdgeKey, Option<Edge>>,
         conflicts: Vec<(ConflictId, Option<Conflict>)>,
         prefix: PrefixRegister,
@@ -87,7 +86,7 @@ impl Catalog {
 }
 
 impl State {
-    fn restore_beads(&mut self, beads: Vec<(Lineage, Option<Arc<Bead>>)>) {
+    fn restore_beads(&mut self, beads: Vec<(Lineage, Option<SharedBead>)>) {
         for (lineage, before) in beads {
             match before {
                 Some(bead) => {

@@ -1,12 +1,12 @@
 //! The state: everything that a replica knows.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
+use crate::parts::in_parts;
 use crate::snapshot::FIRST_FORMAT_VERSION;
 use crate::{
-    Bead, Conflict, ConflictId, Edge, EdgeKey, Floor, Lineage, MintedStoreId, Names, PrefixRegister,
-    Settings, SharedMap, Stamp,
+    Clock, Conflict, ConflictId, Edge, EdgeKey, Floor, Lineage, MintedStoreId, Names, PrefixRegister,
+    Settings, SharedBead, SharedMap, Stamp, is_sane,
 };
 
 /// Everything that a replica knows: beads and edges by lineage, conflicts, settings and the id prefix.
@@ -15,7 +15,7 @@ use crate::{
 /// share their beads and the maps that hold them.
 #[derive(Debug, Clone)]
 pub struct State {
-    pub(crate) beads: SharedMap<Lineage, Arc<Bead>>,
+    pub(crate) beads: SharedMap<Lineage, SharedBead>,
     pub(crate) edges: SharedMap<EdgeKey, Edge>,
     pub(crate) prefix: PrefixRegister,
     pub(crate) conflicts: BTreeMap<ConflictId, Conflict>,
@@ -74,12 +74,12 @@ impl State {
     }
 
     /// Returns all beads, live and deleted.
-    pub fn beads(&self) -> &SharedMap<Lineage, Arc<Bead>> {
+    pub fn beads(&self) -> &SharedMap<Lineage, SharedBead> {
         &self.beads
     }
 
     /// Returns the bead with this lineage, live or deleted.
-    pub fn bead(&self, lineage: &Lineage) -> Option<&Arc<Bead>> {
+    pub fn bead(&self, lineage: &Lineage) -> Option<&SharedBead> {
         self.beads.get(lineage)
     }
 
@@ -138,11 +138,34 @@ impl State {
         &self.names
     }
 
-    /// Returns every stamp in the state, so that a [`Clock`](crate::Clock) can observe them.
+    /// Decodes all beads, on several threads. Reading all of them then takes less time.
+    pub fn decode_all(&self) {
+        let undecoded: Vec<_> = self.beads.values().filter(|bead| bead.is_undecoded()).collect();
+        in_parts(&undecoded, |beads| beads.iter().for_each(|bead| bead.decode()));
+    }
+
+    /// Returns every stamp in the state.
     pub fn stamps(&self) -> impl Iterator<Item = Stamp> + '_ {
         let beads = self.beads.iter().flat_map(|(lineage, bead)| bead.stamps().chain([lineage.at()]));
         let edges = self.edges.values().map(|edge| edge.changed.at());
         let settings = self.settings.values().map(|register| register.mark.at());
         beads.chain(edges).chain(settings).chain(self.prefix.mark.iter().map(crate::Mark::at))
+    }
+
+    /// Advances a clock to every stamp in the state that does not come from a broken clock.
+    pub fn show_to(&self, clock: &mut Clock, wall_ms: u64) {
+        for (lineage, bead) in &self.beads {
+            clock.observe(lineage.at(), wall_ms);
+            let newest = bead.newest_stamp();
+            if is_sane(newest, wall_ms) {
+                clock.observe(newest, wall_ms);
+            } else {
+                bead.stamps().for_each(|stamp| clock.observe(stamp, wall_ms));
+            }
+        }
+        let edges = self.edges.values().map(|edge| edge.changed.at());
+        let settings = self.settings.values().map(|register| register.mark.at());
+        let others = edges.chain(settings).chain(self.prefix.mark.iter().map(crate::Mark::at));
+        others.for_each(|stamp| clock.observe(stamp, wall_ms));
     }
 }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use beads_core::canonical::hex;
-use beads_core::{ClaimRecord, Snapshot};
-use beads_store::{CommitId, Error, REF, Repository, Result};
+use beads_core::{ClaimRecord, Encoder, Snapshot, State};
+use beads_store::{CommitId, Error, REF, Repository, Result, open_state_cache, seal_state_cache};
 use sha2::{Digest, Sha256};
 
 use crate::dice::Dice;
@@ -50,6 +50,8 @@ struct Objects {
     saved: Option<CommitId>,
     /// The values of claim refs.
     claims: BTreeMap<CommitId, ClaimRecord>,
+    /// The file with the cached state.
+    cache: Option<Vec<u8>>,
 }
 
 impl SimRepository {
@@ -65,6 +67,7 @@ impl SimRepository {
             durable_tracked: None,
             saved: None,
             claims: BTreeMap::new(),
+            cache: None,
         };
         Self { faults, objects: Arc::new(Mutex::new(objects)) }
     }
@@ -86,6 +89,7 @@ impl SimRepository {
             objects.durable_tracked.clone_from(&objects.tracked);
         }
         objects.tracked.clone_from(&objects.durable_tracked);
+        tear(&mut objects.cache);
     }
 
     /// Returns all commits.
@@ -210,6 +214,20 @@ impl SimRepository {
     }
 }
 
+/// Tears a file that was never synced: it is lost, truncated, damaged in one byte, or intact. Its content decides
+/// which, so that no dice are thrown.
+fn tear(file: &mut Option<Vec<u8>>) {
+    let Some(bytes) = file.as_mut().filter(|bytes| !bytes.is_empty()) else { return };
+    let digest = Sha256::digest(&bytes);
+    let at = usize::from(u16::from_le_bytes([digest[1], digest[2]])) * 7919 % bytes.len();
+    match digest[0] % 4 {
+        0 => *file = None,
+        1 => bytes.truncate(at),
+        2 => bytes[at] ^= 1 << (digest[3] % 8),
+        _ => {}
+    }
+}
+
 fn missing(commit: &str) -> Error {
     Error::RefDamaged { reference: REF, commit: commit.to_owned(), reason: "it is missing".into() }
 }
@@ -236,6 +254,18 @@ impl Repository for SimRepository {
     fn snapshot(&self, commit: &str) -> Result<Snapshot> {
         self.inject(Needs::Access)?;
         Ok(self.find(commit)?.snapshot.clone())
+    }
+
+    fn cached_state(&self, commit: &str) -> Option<State> {
+        self.find(commit).ok()?;
+        open_state_cache(self.objects().cache.clone()?, commit)
+    }
+
+    fn cache_state(&self, commit: &str, encoder: &Encoder) {
+        let (Ok(found), Some(cache)) = (self.find(commit), encoder.cache()) else { return };
+        if found.snapshot.meta == cache.meta() {
+            self.objects().cache = Some(seal_state_cache(commit, &cache));
+        }
     }
 
     fn write(&self, snapshot: &Snapshot, parents: &[CommitId], _message: &str) -> Result<CommitId> {

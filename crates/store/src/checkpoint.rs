@@ -84,6 +84,7 @@ impl Checkpoint {
             let tip = repository.tip()?;
             if contains(repository, tip.as_ref(), &commit)? {
                 repository.record_saved(&commit)?;
+                repository.cache_state(&commit, &self.lock_encoder());
                 return Ok(commit);
             }
             commit = self.save_local(repository)?;

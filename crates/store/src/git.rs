@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use beads_core::Snapshot;
 use beads_core::snapshot::{CONFLICTS, DEPS, META, STATE, TOMBSTONES};
+use beads_core::{Encoder, Snapshot, State};
 use git2::{Commit, ErrorCode, ObjectType, Oid, Signature, Tree};
 
 use crate::disk::sync_directory;
@@ -331,6 +331,14 @@ impl Repository for GitRepository {
             },
             meta,
         })
+    }
+
+    fn cached_state(&self, commit: &str) -> Option<State> {
+        self.read_state_cache(commit)
+    }
+
+    fn cache_state(&self, commit: &str, encoder: &Encoder) {
+        self.write_state_cache(commit, encoder);
     }
 
     fn write(&self, snapshot: &Snapshot, parents: &[CommitId], message: &str) -> Result<CommitId> {

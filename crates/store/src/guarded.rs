@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use beads_core::Snapshot;
+use beads_core::{Encoder, Snapshot, State};
 
 use crate::identity::{Identity, StoreChange};
 use crate::remote::{Pushed, Remote};
@@ -51,6 +51,16 @@ impl<R: Repository> Repository for Guarded<R> {
 
     fn snapshot(&self, commit: &str) -> Result<Snapshot> {
         self.inner.snapshot(commit)
+    }
+
+    fn cached_state(&self, commit: &str) -> Option<State> {
+        self.inner.cached_state(commit)
+    }
+
+    fn cache_state(&self, commit: &str, encoder: &Encoder) {
+        if !self.read_only && self.check().is_ok() {
+            self.inner.cache_state(commit, encoder);
+        }
     }
 
     fn write(&self, snapshot: &Snapshot, parents: &[CommitId], message: &str) -> Result<CommitId> {

@@ -63,6 +63,9 @@ pub(crate) fn state_at(
     events: &EventLog<impl DiskFile>,
 ) -> Result<State> {
     if let Some(commit) = commit {
+        if let Some(state) = repository.cached_state(commit) {
+            return Ok(state);
+        }
         // The event log names only commits that this store wrote, or merged after decoding them.
         let known = events.covered().and_then(|covered| covered.commit.as_ref()) == Some(commit);
         let snapshot = repository.snapshot(commit)?;

@@ -288,8 +288,6 @@ impl<D: Disk, W: World> Replica<D, W> {
 
     fn observe_stamps(&mut self) {
         let now_ms = self.world.now_ms();
-        for stamp in self.catalog.state().stamps() {
-            self.clock.observe(stamp, now_ms);
-        }
+        self.catalog.state().show_to(&mut self.clock, now_ms);
     }
 }

@@ -1,6 +1,6 @@
 //! The interface to a git repository: snapshots under one ref, which is updated by compare-and-swap.
 
-use beads_core::Snapshot;
+use beads_core::{Encoder, Snapshot, State};
 
 use crate::Result;
 
@@ -23,6 +23,16 @@ pub trait Repository: Send {
     ///
     /// Only decoding the snapshot shows whether the content is intact.
     fn snapshot(&self, commit: &str) -> Result<Snapshot>;
+
+    /// Returns the state of a commit from a derived copy, if there is an intact one. Otherwise the caller decodes
+    /// the [snapshot](Self::snapshot).
+    fn cached_state(&self, _commit: &str) -> Option<State> {
+        None
+    }
+
+    /// Keeps a derived copy of the state of a commit, if it is what the encoder encoded last. Nothing depends on
+    /// it.
+    fn cache_state(&self, _commit: &str, _encoder: &Encoder) {}
 
     /// Writes a commit with these files. When this returns, its objects are on stable storage, including
     /// those that it shares with fetched commits.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use beads_core::{Bead, Conflict, Delta, Field, Mark, State};
+use beads_core::{Conflict, Delta, Field, Mark, SharedBead, State};
 
 use crate::Result;
 use crate::disk::Disk;
@@ -31,7 +31,7 @@ impl HubWrites {
     /// Adds the current writes of a state.
     pub fn note_state(&mut self, state: &State) {
         let marks =
-            |bead: &Arc<Bead>| Field::ALL.iter().map(|field| bead.mark(*field).clone()).collect::<Vec<_>>();
+            |bead: &SharedBead| Field::ALL.iter().map(|field| bead.mark(*field).clone()).collect::<Vec<_>>();
         self.extend(state.beads().values().flat_map(marks).collect());
     }
 

@@ -1,10 +1,9 @@
 //! Tells which views a change of the state affects, so that rendered beads can be kept until they change.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use crate::shared_map::differing;
-use crate::{Catalog, EdgeKind, Endpoint, Lineage, State};
+use crate::{Catalog, EdgeKind, Endpoint, Lineage, SharedBead, State};
 
 impl Catalog {
     /// Returns the beads whose [`view`](Self::view) may differ from that in `base`: those that changed, those
@@ -18,7 +17,7 @@ impl Catalog {
             return None;
         }
         let mut changed: BTreeSet<Lineage> =
-            differing(&state.beads, &base.beads, Arc::ptr_eq).into_iter().cloned().collect();
+            differing(&state.beads, &base.beads, SharedBead::is_same_copy).into_iter().cloned().collect();
         for key in differing(&state.edges, &base.edges, PartialEq::eq) {
             changed.extend([&key.from, &key.to].into_iter().filter_map(Endpoint::lineage).cloned());
         }

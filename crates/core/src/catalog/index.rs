@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::QueueKey;
-use crate::{
-    BeadType, Catalog, EdgeKey, EdgeKind, Endpoint, Lineage, Priority, State, Status, Timestamp, Touched,
-};
+use crate::{Catalog, EdgeKey, EdgeKind, Endpoint, Lineage, Priority, SharedBead, State, Status, Touched};
 
 /// Up to this many changed beads are always indexed one by one. If more beads change at once, and they are
 /// most of the store, as in an import or a first sync, the indexes are rebuilt.
@@ -46,15 +44,17 @@ impl From<State> for Catalog {
             .collect();
         catalog.incoming = ends.iter().map(|(from, kind, to)| (to.clone(), *kind, from.clone())).collect();
         catalog.outgoing = ends.into_iter().collect();
-        let all = catalog.state.beads().keys();
-        let places: BTreeMap<_, _> =
-            all.filter_map(|lineage| Some((lineage.clone(), catalog.place_of(lineage)?))).collect();
-        catalog.live = places.iter().map(|(lineage, place)| (place.priority, lineage.clone())).collect();
-        catalog.open_and_unblocked = places
-            .iter()
-            .filter(|(_, place)| place.is_ready())
-            .map(|(lineage, place)| place.key(lineage))
-            .collect();
+        let places = catalog.places_of_all();
+        // Sets are built from sorted entries. The places are in the order of the lineages, so a stable sort
+        // by the first part of the key is enough, and compares no lineages.
+        let mut live: Vec<_> =
+            places.iter().map(|(lineage, place)| (place.priority, lineage.clone())).collect();
+        live.sort_by_key(|(priority, _)| *priority);
+        catalog.live = live.into_iter().collect();
+        let ready = places.iter().filter(|(_, place)| place.is_ready());
+        let mut ready: Vec<_> = ready.map(|(lineage, place)| place.key(lineage)).collect();
+        ready.sort_by_key(|(waits, priority, _)| (*waits, *priority));
+        catalog.open_and_unblocked = ready.into_iter().collect();
         places.iter().for_each(|(lineage, place)| catalog.enter_times(place, lineage));
         catalog.places = places;
         catalog
@@ -103,26 +103,43 @@ impl Catalog {
         }
     }
 
-    /// Returns the position of a bead in the indexes, or `None` if it is deleted.
-    fn place_of(&self, lineage: &Lineage) -> Option<Place> {
-        self.live_bead(lineage).map(|bead| Place {
-            priority: bead.priority.value,
-            waits_for_children: bead.kind.value.kind == BeadType::Epic
-                && self.open_children(lineage).next().is_some(),
-            status: bead.status(),
-            blocked: self.set_aside_by(bead).is_some()
-                || self.open_blockers(lineage).next().is_some()
-                || bead.has_open_question(),
-            until_ms: match bead.status() {
-                Status::Open => bead.defer_until.value.map(Timestamp::ms),
-                Status::InProgress => bead.claim.expires.map(Timestamp::ms),
-                Status::Closed => None,
-            },
-        })
+    /// Returns the positions of all live beads. The edges are already indexed.
+    fn places_of_all(&self) -> BTreeMap<Lineage, Place> {
+        // Edges and beads are in the same order, so no bead has to look up its edges.
+        let waiting =
+            self.outgoing.iter().filter(|(_, kind, to)| *kind == EdgeKind::Blocks && self.is_unfinished(to));
+        let mut waiting = waiting.map(|(from, _, _)| from).peekable();
+        let live = self.state.beads().iter().filter(|(_, bead)| !bead.is_deleted());
+        let places = live.map(|(lineage, bead)| {
+            while waiting.next_if(|from| *from < lineage).is_some() {}
+            let blocked = waiting.peek() == Some(&lineage);
+            (lineage.clone(), self.place_of(lineage, bead, || blocked))
+        });
+        places.collect()
+    }
+
+    /// Returns the position of a live bead in the indexes.
+    fn place_of(
+        &self,
+        lineage: &Lineage,
+        bead: &SharedBead,
+        has_open_blocker: impl FnOnce() -> bool,
+    ) -> Place {
+        let facts = bead.facts();
+        Place {
+            priority: facts.priority,
+            waits_for_children: facts.is_epic && self.open_children(lineage).next().is_some(),
+            status: facts.status,
+            blocked: (facts.has_words && self.set_aside_by(bead).is_some())
+                || has_open_blocker()
+                || facts.has_open_question,
+            until_ms: facts.until_ms,
+        }
     }
 
     fn place(&mut self, lineage: &Lineage) {
-        let place = self.place_of(lineage);
+        let has_open_blocker = || self.open_blockers(lineage).next().is_some();
+        let place = self.live_bead(lineage).map(|bead| self.place_of(lineage, bead, has_open_blocker));
         if self.places.get(lineage) == place.as_ref() {
             return;
         }

@@ -24,7 +24,7 @@ impl Catalog {
                 by: self.open_blockers(lineage).cloned().collect(),
             })
             .filter(|blocked| {
-                let by_hand = |bead: &std::sync::Arc<crate::Bead>| bead.status.value.shown() == "blocked";
+                let by_hand = |bead: &crate::SharedBead| bead.status.value.shown() == "blocked";
                 !blocked.by.is_empty() || self.bead(&blocked.lineage).is_some_and(by_hand)
             })
             .take(filter.limit.unwrap_or(usize::MAX))

@@ -1,9 +1,7 @@
-use std::sync::Arc;
-
 use serde::Serialize;
 
 use crate::history::FieldChange;
-use crate::{Bead, Field, Lineage, State, Status};
+use crate::{Bead, Field, Lineage, SharedBead, State, Status};
 
 /// How a bead differs between two states.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,9 +36,9 @@ pub enum DifferenceKind {
 impl State {
     /// Returns the beads that differ in `later`, oldest first. Renewed leases do not count as a difference.
     pub fn differences(&self, later: &Self) -> Vec<Difference> {
-        let of = |(lineage, after): (&Lineage, &Arc<Bead>)| {
+        let of = |(lineage, after): (&Lineage, &SharedBead)| {
             let before = self.bead(lineage);
-            if before.is_some_and(|before| Arc::ptr_eq(before, after)) {
+            if before.is_some_and(|before| before.is_same_copy(after)) {
                 return None;
             }
             let before = before.map(AsRef::as_ref).filter(|before| before.deletion.is_none());

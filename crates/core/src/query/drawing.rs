@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use super::plan::LeftOut;
 use super::reach::reach;
 use super::work_graph::WorkGraph;
-use crate::{BeadType, Catalog, EdgeKind, Lineage, Result, Status};
+use crate::{BeadType, Catalog, EdgeKind, Lineage, Result, SharedBead, Status};
 
 /// The arguments of `graph`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl Catalog {
             None => self.work().map(|(lineage, _)| lineage).collect(),
         };
         let is_shown = |lineage: &Lineage| {
-            let status = self.live_bead(lineage).map(|bead| bead.status());
+            let status = self.live_bead(lineage).map(SharedBead::status);
             status.is_some_and(|status| request.closed || status != Status::Closed)
         };
         let beads: BTreeSet<&Lineage> = chosen.into_iter().filter(|lineage| is_shown(lineage)).collect();

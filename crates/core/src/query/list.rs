@@ -1,11 +1,10 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::Filter;
-use crate::{Bead, Catalog, Error, Lineage, Result, Timestamp};
+use crate::{Bead, Catalog, Error, Lineage, Result, SharedBead, Timestamp};
 
 /// The order of a list. Beads with equal keys are sorted by age, oldest first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,6 +117,9 @@ impl Catalog {
                 .filter(|(lineage, bead)| prepared.matches(self, lineage, bead));
             return Ok(self.sorted(found, filter.sort, limit));
         }
+        if filter.limit.is_none() || filter.sort != Sort::default() {
+            self.state().decode_all();
+        }
         let found = self.live().filter(|(lineage, bead)| prepared.matches(self, lineage, bead));
         if filter.sort == Sort::default() {
             // The catalog keeps beads in this order, so this stops at the limit without sorting everything.
@@ -128,14 +130,14 @@ impl Catalog {
 
     fn sorted<'a>(
         &self,
-        found: impl Iterator<Item = (&'a Lineage, &'a Arc<Bead>)>,
+        found: impl Iterator<Item = (&'a Lineage, &'a SharedBead)>,
         sort: Sort,
         limit: usize,
     ) -> Vec<Lineage> {
         let mut found: Vec<_> = found.collect();
         let impacts = if sort.by == SortKey::Impact { self.impacts() } else { BTreeMap::new() };
         let impact = |lineage: &Lineage| impacts.get(lineage).copied().unwrap_or_default().order();
-        let by = |a: &(&Lineage, &Arc<Bead>), b: &(&Lineage, &Arc<Bead>)| {
+        let by = |a: &(&Lineage, &SharedBead), b: &(&Lineage, &SharedBead)| {
             let order = match sort.by {
                 SortKey::Priority | SortKey::Hybrid => a.1.priority.value.cmp(&b.1.priority.value),
                 SortKey::Created => a.0.cmp(b.0),
@@ -148,7 +150,7 @@ impl Catalog {
                 SortKey::Assignee => assigned(a.1).cmp(&assigned(b.1)),
                 SortKey::Due => due(a.1).cmp(&due(b.1)),
                 SortKey::Impact => {
-                    let key = |one: &(&Lineage, &Arc<Bead>)| (one.1.priority.value, impact(one.0));
+                    let key = |one: &(&Lineage, &SharedBead)| (one.1.priority.value, impact(one.0));
                     key(a).cmp(&key(b))
                 }
             };

@@ -3,7 +3,8 @@
 use serde::Serialize;
 
 use crate::{
-    Actor, Bead, BeadId, BeadType, Catalog, EdgeKey, EdgeKind, Labels, Lineage, Status, Title, Word,
+    Actor, Bead, BeadId, BeadType, Catalog, EdgeKey, EdgeKind, Labels, Lineage, SharedBead, Status, Title,
+    Word,
 };
 
 /// The most notes of one bead whose times are listed.
@@ -86,7 +87,7 @@ impl Catalog {
     /// Returns the beads in brief, oldest first: all of them, or those with these ids. Memories and unknown
     /// ids are left out.
     pub fn overview(&self, ids: Option<&[String]>) -> Vec<BeadBrief> {
-        let brief = |(lineage, bead): (&Lineage, &std::sync::Arc<Bead>)| self.brief(lineage, bead);
+        let brief = |(lineage, bead): (&Lineage, &SharedBead)| self.brief(lineage, bead);
         match ids {
             None => self.work().map(brief).collect(),
             Some(ids) => {

@@ -9,7 +9,10 @@ impl Catalog {
     pub fn similar(&self, title: &Title, except: Option<&Lineage>) -> Vec<Lineage> {
         let found = match self.titles() {
             Some(index) => index.similar(title),
-            None => scan_titles(title, self.live().map(|(lineage, bead)| (lineage, &bead.title.value))),
+            None => {
+                self.state().decode_all();
+                scan_titles(title, self.live().map(|(lineage, bead)| (lineage, &bead.title.value)))
+            }
         };
         let is_work = |lineage: &Lineage| self.bead(lineage).is_some_and(|bead| !bead.is_memory());
         let others = found.into_iter().filter(|lineage| Some(*lineage) != except && is_work(lineage));

@@ -1,9 +1,7 @@
 //! A replica in memory that runs operations one by one.
 
-use std::sync::Arc;
-
 use beads_core::op::Create;
-use beads_core::{Applied, Bead, Catalog, Clock, Context, Error, Op, Stamp};
+use beads_core::{Applied, Catalog, Clock, Context, Error, Op, SharedBead, Stamp};
 
 use super::actor;
 
@@ -58,7 +56,7 @@ impl Side {
         self.run(by, op).expect_err(&format!("{op:?}"))
     }
 
-    pub fn bead(&self, id: &str) -> &Arc<Bead> {
+    pub fn bead(&self, id: &str) -> &SharedBead {
         self.catalog.bead(self.catalog.resolve_any(id).unwrap()).unwrap()
     }
 

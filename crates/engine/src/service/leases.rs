@@ -66,8 +66,8 @@ impl Service {
     /// Returns the beads in progress that match a predicate.
     fn in_progress(&self, which: impl Fn(&Bead) -> bool) -> impl Iterator<Item = (String, &Bead)> {
         let catalog = self.replica.catalog();
-        let matches = move |bead: &Bead| bead.status() == Status::InProgress && which(bead);
-        let found = catalog.live().filter(move |(_, bead)| matches(bead));
+        let claimed = catalog.live().filter(|(_, bead)| bead.status() == Status::InProgress);
+        let found = claimed.filter(move |(_, bead)| which(bead));
         found.map(|(lineage, bead)| (catalog.id_of(lineage).to_string(), bead.as_ref()))
     }
 

@@ -1,10 +1,9 @@
 //! The local copy of what a hub holds.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use beads_core::{
-    Actor, Bead, Claim, Conflict, Delta, Lineage, Mark, Patch, Snapshot, Stamp, State, Timestamp,
+    Actor, Claim, Conflict, Delta, Lineage, Mark, Patch, SharedBead, Snapshot, Stamp, State, Timestamp,
     concurrent_writes, concurrent_writes_to,
 };
 use serde::{Deserialize, Serialize};
@@ -168,7 +167,7 @@ impl HubCopy {
     fn note_outrun<D: Disk, W: World>(
         &mut self,
         lineage: &Lineage,
-        base: Option<&Arc<Bead>>,
+        base: Option<&SharedBead>,
         replica: &Replica<D, W>,
     ) {
         let claim = self.state.bead(lineage).map(|bead| &bead.claim);

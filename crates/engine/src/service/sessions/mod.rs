@@ -73,12 +73,9 @@ impl Service {
     /// Returns the beads in progress that the caller has claimed, including those with expired leases.
     fn claimed_by<'a>(&'a self, request: &'a Request) -> impl Iterator<Item = (&'a Lineage, &'a Bead)> {
         let mine = move |bead: &Bead| {
-            bead.status() == Status::InProgress
-                && bead.claim.is_taken()
-                && bead.claim.assignee.as_ref() == Some(&request.actor)
-                && !bead.is_offer()
+            bead.claim.is_taken() && bead.claim.assignee.as_ref() == Some(&request.actor) && !bead.is_offer()
         };
-        let live = self.replica.catalog().live();
+        let live = self.replica.catalog().live().filter(|(_, bead)| bead.status() == Status::InProgress);
         live.filter(move |(_, bead)| mine(bead)).map(|(lineage, bead)| (lineage, bead.as_ref()))
     }
 
