@@ -931,12 +931,16 @@ export interface CycleAnswer {
 export interface DaemonStatus {
   /** The number of open connections. */
   connections: number | null;
+  /** How far the running import has come. */
+  import?: StepProgress | null;
   /** Its process id. */
   pid: number | null;
   /** Whether a daemon is running. */
   running: boolean;
   /** Its socket. */
   socket: string;
+  /** How far the sync has come that a client asked for. */
+  sync?: StepProgress | null;
   /** Seconds since the daemon opened the store. */
   uptime: number | null;
   /** Its version. */
@@ -2086,6 +2090,9 @@ export type Prefix = string;
 /** 0 (critical), 1 (high), 2 (medium), 3 (low) or 4 (backlog). */
 export type Priority = number;
 
+/** A step of a sync or an import. */
+export type ProgressStep = "preparing" | "receiving" | "indexing" | "sending" | "reading" | "applying";
+
 /** The push budget of all machines, and the share used by this one. */
 export interface PushBudgetStatus {
   /** Pushes from this machine within the last minute. */
@@ -2374,6 +2381,16 @@ export interface StatusSummary {
   tombstone_issues: number;
   /** Beads that are not deleted. */
   total_issues: number;
+}
+
+/** How far a running operation has come in its current step. */
+export interface StepProgress {
+  /** How many objects, bytes or parts are done. */
+  done: number;
+  /** The current step. */
+  step: ProgressStep;
+  /** How many there are. */
+  total: number;
 }
 
 /** The output of `info --schema`: the data model. */

@@ -989,23 +989,16 @@ class CycleAnswer(TypedDict):
     kind: EdgeKind
 
 
-
-class DaemonStatus(TypedDict):
-    """The output of `bd daemon status --json`."""
-
-    # The number of open connections.
-    connections: Union[int, None]
-    # Its process id.
-    pid: Union[int, None]
-    # Whether a daemon is running.
-    running: bool
-    # Its socket.
-    socket: str
-    # Seconds since the daemon opened the store.
-    uptime: Union[int, None]
-    # Its version.
-    version: Union[str, None]
-
+DaemonStatus = TypedDict("DaemonStatus", {
+    "connections": "Union[int, None]",
+    "import": "NotRequired[Union[StepProgress, None]]",
+    "pid": "Union[int, None]",
+    "running": "bool",
+    "socket": "str",
+    "sync": "NotRequired[Union[StepProgress, None]]",
+    "uptime": "Union[int, None]",
+    "version": "Union[str, None]",
+})
 
 
 class DeleteFields(TypedDict):
@@ -2251,6 +2244,9 @@ Prefix = str
 Priority = int
 """0 (critical), 1 (high), 2 (medium), 3 (low) or 4 (backlog)."""
 
+ProgressStep = Literal["preparing", "receiving", "indexing", "sending", "reading", "applying"]
+"""A step of a sync or an import."""
+
 
 class PushBudgetStatus(TypedDict):
     """The push budget of all machines, and the share used by this one."""
@@ -2573,6 +2569,18 @@ class StatusSummary(TypedDict):
     tombstone_issues: int
     # Beads that are not deleted.
     total_issues: int
+
+
+
+class StepProgress(TypedDict):
+    """How far a running operation has come in its current step."""
+
+    # How many objects, bytes or parts are done.
+    done: int
+    # The current step.
+    step: ProgressStep
+    # How many there are.
+    total: int
 
 
 
