@@ -1,6 +1,6 @@
 // The checks of the suite `board`: node board.mjs SCRATCH BD
 import { execFileSync } from 'node:child_process';
-import { readFileSync, readdirSync, readlinkSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
 import { bigExport, newToken, otherHost, partsAndIndexes, repairs, undoes, undoesOfConflicts } from './board_steps.mjs';
@@ -321,17 +321,16 @@ async function once() {
   await context.close();
 }
 
-/** Counts the connections of a process to unix sockets: each stream of a board holds one to the daemon. */
-function unixSockets(pid) {
-  const known = new Set(readFileSync('/proc/net/unix', 'utf8').split('\n').map((line) => line.trim().split(/\s+/)[6]));
-  const links = readdirSync(`/proc/${pid}/fd`).map((fd) => { try { return readlinkSync(`/proc/${pid}/fd/${fd}`); } catch { return ''; } });
-  return links.filter((link) => link.startsWith('socket:') && known.has(link.slice(8, -1))).length;
+/** Counts the open connections to the daemon of a store: each stream of a board holds one. */
+function daemonConnections(path) {
+  const CONNECTED = '03';
+  return readFileSync('/proc/net/unix', 'utf8').split('\n').map((line) => line.trim().split(/\s+/)).filter((row) => row[5] === CONNECTED && row[7] === path).length;
 }
 
 /** Ten tabs share one stream, and all follow. A board that was asleep catches up without a reload. */
 async function tabsAndSleep(_, repo) {
   const board = await startBoard(repo, '--port', '0');
-  const before = unixSockets(board.child.pid);
+  const { socket } = JSON.parse(bd(repo, 'where', '--json'));
   const { page, context, said } = await open(`${board.base}#/board?lanes=none&token=${board.token}`);
   await page.waitForSelector('.card');
   const tabs = [page];
@@ -349,7 +348,7 @@ async function tabsAndSleep(_, repo) {
   let streams = 99;
   for (let i = 0; i < 600 && streams !== 1; i++) {
     await new Promise((resolve) => setTimeout(resolve, 100));
-    streams = unixSockets(board.child.pid) - before;
+    streams = daemonConnections(socket);
   }
   check(streams === 1, `ten tabs share one stream, not ${streams}`);
   for (const tab of tabs.slice(1)) await tab.close();
