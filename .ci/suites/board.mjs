@@ -395,6 +395,17 @@ async function manyBeads() {
   await page.goto(board.url);
   await page.waitForSelector('.next li');
   check(bytes <= 1_000_000, `at most 1 MB is transferred, not ${bytes}`);
+  // Nothing redraws the page by and by, so each step shows what it asked for by itself.
+  await page.evaluate(() => { for (let timer = setInterval(() => {}, 1_000_000); timer > 0; timer--) clearInterval(timer); });
+  for (const priority of [1, 3]) {
+    await visit(page, `board?lanes=none&q=p:${priority}`, '.card');
+    await page.waitForFunction((wanted) => [...document.querySelectorAll('.card .meta')].every((meta) => meta.textContent.includes(wanted)), `P${priority}`);
+  }
+  const sums = () => page.textContent('.outline tr.ep td.num');
+  await visit(page, 'board?view=outline&q=p:1', '.outline tr.ep');
+  const before = await sums();
+  await visit(page, 'board?view=outline&q=seeded', '.outline tr.ep');
+  await page.waitForFunction((wanted) => document.querySelector('.outline tr.ep td.num')?.textContent !== wanted, before);
   await visit(page, 'board?lanes=none', '.card');
   await page.click('.cell[data-column="ready"] .rest');
   await page.waitForSelector('.cutline');

@@ -152,10 +152,12 @@ export class BoardView extends View {
 
   /** Everything that a lane shows, in short. @param {Lane} lane @param {string} by @param {number} moment */
   laneSignature(lane, by, moment) {
-    if (!lane.group) return String(beads.version);
-    const glows = [...beads.glowing].some((id) => lane.group?.members.has(id)) ? beads.version : 0;
     const open = COLUMNS.map((column) => (this.full.has(`${lane.key} ${column}`) ? this.shown(`${lane.key} ${column}`) : ''));
-    return [lane.title, lane.group.version, glows, by, moment, beads.left, beads.links, beads.queue, beads.ticks, canWrite(), this.folded.has(lane.key), agentStates(), ...open].join(' ');
+    // What the address asks for, and what was unfolded here.
+    const asked = [currentRoute().query, canWrite(), this.folded.has(lane.key), ...open];
+    if (!lane.group) return [beads.version, ...asked].join(' ');
+    const glows = [...beads.glowing].some((id) => lane.group?.members.has(id)) ? beads.version : 0;
+    return [lane.title, lane.group.version, glows, by, moment, beads.left, beads.links, beads.queue, beads.ticks, agentStates(), ...asked].join(' ');
   }
 
   /** The beads of a lane in each column. @param {Lane} lane @param {number} since @param {number} moment */

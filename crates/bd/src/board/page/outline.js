@@ -4,6 +4,7 @@ import { beads } from './beads.js';
 import { h, icon, s } from './dom.js';
 import { DEFAULT_MINUTES } from './groups.js';
 import { cutLine, idLink, priorityMark, STATE_WORDS } from './parts.js';
+import { currentRoute } from './view.js';
 import { clock, duration, number, ordinal } from './words.js';
 
 /** @type {import('./beads.js').State[]} */
@@ -25,7 +26,7 @@ export class OutlineTable {
     return h('div.scroll', { tabindex: 0, role: 'region', 'aria-label': 'Outline' }, h('table.outline', {},
       h('thead', {}, h('tr.colhead', {}, h('th', { scope: 'col' }, 'Epic'), h('th.w1', { scope: 'col' }, h('span.mid.keysline', {}, key('o-closed', 'closed'), key('o-held', 'in hand'), key('o-ready', 'ready'), key('o-blocked', 'blocked'))),
         numeric('Closed'), numeric('In hand'), numeric('Ready'), numeric('Blocked'), h('th.sp', { scope: 'col' }, 'Since you left'), numeric('Sum'), numeric('Left'), numeric('Expected'))),
-      h('tbody', {}, shown.flatMap(({ epic, own, group }) => this.group(epic, own, chosen ? String(beads.version) : `${group.version} ${beads.ticks} ${beads.links} ${beads.left}`)))), cutLine(shown.length, groups.length, 'epics', 'outline'));
+      h('tbody', {}, shown.flatMap(({ epic, own, group }) => this.group(epic, own, chosen ? `${beads.version} ${currentRoute().query}` : `${group.version} ${beads.ticks} ${beads.links} ${beads.left}`)))), cutLine(shown.length, groups.length, 'epics', 'outline'));
   }
 
   /** @param {import('./groups.js').Group} group @param {Map<string, import('./beads.js').Bead> | null} chosen */
