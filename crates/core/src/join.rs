@@ -81,12 +81,7 @@ impl State {
         {
             self.prefix = prefix.clone();
         }
-        for conflict in delta.conflicts.iter().filter(|conflict| self.beads.contains_key(&conflict.bead)) {
-            self.conflicts
-                .entry(conflict.id())
-                .and_modify(|known| known.join(conflict))
-                .or_insert_with(|| conflict.clone());
-        }
+        delta.conflicts.iter().for_each(|conflict| self.join_conflict(conflict));
         touched.edges.extend(self.drop_bare_edges_to_known_ids());
         setting::join(&mut self.settings, &delta.settings);
         store_id::join(&mut self.store_id, delta.store_id.as_ref());
@@ -98,8 +93,12 @@ impl State {
         Ok(touched)
     }
 
-    /// Merges a conflict record, which keeps a value that a concurrent write overwrote.
+    /// Merges a conflict record, which keeps a value that a concurrent write overwrote. Skips it if the bead
+    /// is not here: garbage collection dropped it in the merge that found the conflict.
     pub fn join_conflict(&mut self, conflict: &Conflict) {
+        if !self.beads.contains_key(&conflict.bead) {
+            return;
+        }
         match self.conflicts.get_mut(&conflict.id()) {
             Some(known) => known.join(conflict),
             None => {

@@ -329,6 +329,24 @@ fn the_documented_conflict_has_the_documented_id() {
 }
 
 #[test]
+fn a_conflict_goes_with_the_bead_that_the_merge_drops() {
+    let (mut ann, mut ben, base) = agreed();
+    ann.retitle(2_000, "ann's");
+    ann.catalog
+        .join_delta(&Delta {
+            gc_floor: Some(Floor { epoch: 0, stamp: mark(9_000, 0, "ann").at() }),
+            ..Delta::default()
+        })
+        .unwrap();
+    ben.retitle(3_000, "ben's");
+    ben.run(4_000, &Op::Delete(Delete { id: "bd-a".into(), ..Delete::default() }));
+    assert_eq!(concurrent_writes(ann.state(), ben.state(), Some(&base)).len(), 1);
+    let merged = merged(ann.state(), ben.state(), Some(&base));
+    assert_eq!((merged.beads().len(), merged.conflicts().len()), (0, 0));
+    decode(&merged.encode());
+}
+
+#[test]
 fn only_a_bead_created_below_the_floor_can_have_been_dropped() {
     let mut state = State::default();
     state

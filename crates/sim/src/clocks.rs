@@ -111,36 +111,27 @@ impl Collected {
     }
 }
 
-/// Tells which births are certainly from another machine.
+/// Tells which births are from another machine.
 #[derive(Debug, Default)]
 pub struct Origins {
     /// The tags with which this machine minted stamps.
     own: BTreeSet<u64>,
-    /// The beads present when the store was opened. The list of tags may start later than they do.
-    at_opening: BTreeSet<BeadKey>,
 }
 
 impl Origins {
-    /// Records the beads of a store that was just opened.
-    pub fn open(&mut self, parsed: &ParsedSnapshot) {
-        self.at_opening = parsed.births().map(|(key, _)| key.clone()).collect();
-    }
-
     /// Records the stamps of a mutation.
     pub fn write(&mut self, facts: &[Fact]) {
         let stamps = minted(facts).into_values();
         self.own.extend(stamps.map(|(_, counter)| counter % u64::from(COUNTER_STEP)));
     }
 
-    /// Returns the newest birth that may be from another machine, if at least one certainly is.
+    /// Returns the newest birth from another machine.
     fn newest_foreign_ms(&self, parsed: &ParsedSnapshot) -> Option<u64> {
         let is_foreign = |counter: u64| {
             let tag = counter % u64::from(COUNTER_STEP);
             tag != 0 && !self.own.contains(&tag)
         };
-        let foreign: Vec<_> = parsed.births().filter(|(_, (_, counter))| is_foreign(*counter)).collect();
-        let is_certain = foreign.iter().any(|(key, _)| !self.at_opening.contains(*key));
-        foreign.iter().map(|(_, (ms, _))| *ms).max().filter(|_| is_certain)
+        parsed.births().filter(|(_, (_, counter))| is_foreign(*counter)).map(|(_, (ms, _))| ms).max()
     }
 }
 
@@ -163,7 +154,11 @@ impl Machine {
             }
         }
         let Some(replica) = &mut self.replica else { return Ok(trace) };
-        let newest_foreign_ms = replica.newest_foreign_ms();
+        let newest_foreign_ms = match replica.newest_foreign_ms() {
+            Ok(newest_foreign_ms) => newest_foreign_ms,
+            Err(error) => return self.expect_fault(&error, "collecting garbage"),
+        };
+        let Some(replica) = &self.replica else { return Ok(trace) };
         let parsed = ParsedSnapshot::new(&replica.catalog().state().encode())?;
         let before = parsed.floor();
         let op = CollectGarbage { ttl_ms: TOMBSTONE_TTL_MS, newest_foreign_ms };
@@ -214,6 +209,10 @@ impl Machine {
         trace.push_str(&visitor.mutate(4, dice)?);
         if dice.chance(50) {
             trace.push_str(&visitor.write_at_the_limit(dice)?);
+        }
+        if dice.chance(50) {
+            // A fresh clone has seen none of the births happen. Its clock must not become the floor.
+            trace.push_str(&visitor.collect(dice)?);
         }
         visitor.commit()?;
         visitor.checkpoint()?;

@@ -107,14 +107,10 @@ impl Machine {
         self.fired_when_opened = self.faults.fired();
         self.world.begin();
         match Replica::open(self.disk.clone(), &self.repository, self.world.clone()) {
-            Ok(mut replica) => {
-                if self.collects {
-                    replica.keep_tags();
-                }
+            Ok(replica) => {
                 let parsed = ParsedSnapshot::new(&replica.catalog().state().encode())?;
                 self.collected.see(&parsed);
                 self.check_recovered(replica.position(), &parsed)?;
-                self.origins.open(&parsed);
                 self.writes.see(&parsed);
                 let trace = format!("opened at {}", replica.position());
                 self.replica = Some(replica);
@@ -138,7 +134,7 @@ impl Machine {
 
     /// Accepts an error if a fault was injected since the store was opened. Otherwise the error is a
     /// violation.
-    fn expect_fault(&self, error: &Error, action: &str) -> Result<String, Violation> {
+    pub(crate) fn expect_fault(&self, error: &Error, action: &str) -> Result<String, Violation> {
         if self.faults.is_powered_off() || self.faults.fired() > self.fired_when_opened {
             return Ok(format!("{action} failed: {}", error.code()));
         }

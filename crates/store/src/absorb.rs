@@ -27,6 +27,7 @@ impl<D: Disk, W: World> Replica<D, W> {
         caller: &Caller,
         answer: &Value,
     ) -> Result<()> {
+        self.note_import(&delta);
         let now_ms = self.now_ms();
         let end = Timestamp::from_ms(now_ms.saturating_add(caller.lease_ms))?;
         grant_leases(&mut delta, leases, &mut self.clock, (now_ms, &caller.actor, end))?;

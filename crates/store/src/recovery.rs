@@ -49,7 +49,8 @@ pub(crate) fn unseen_writes(
     }
     let patches = recovered.records.iter().flat_map(|record| record.delta.beads.values());
     let own: BTreeSet<_> = patches.flat_map(Patch::marks).map(|(_, mark)| mark).collect();
-    let mut conflicts = heads.compare(repository, (base_commit, &ours), state)?;
+    let unseen = |head: &&CommitId| !recovered.base_commits.contains(head);
+    let mut conflicts = heads.compare(repository, (base_commit, &ours), state, unseen)?;
     // A replica's later write knew its earlier one, so those two are not concurrent. The base commit may also
     // hold writes of others; they are compared with the other heads if it is a head itself.
     conflicts.retain(|conflict| own.contains(&conflict.lost) != own.contains(&conflict.won));
@@ -171,21 +172,29 @@ impl Heads {
         Self { commits: tip.into_iter().chain(tracked).cloned().collect(), ..Self::default() }
     }
 
+    /// Returns the commits that make up the store besides these.
+    pub(crate) fn besides(&self, base_commit: Option<&CommitId>, recorded: &[CommitId]) -> Vec<CommitId> {
+        let is_new = |head: &&CommitId| Some(*head) != base_commit && !recorded.contains(head);
+        self.commits.iter().filter(is_new).cloned().collect()
+    }
+
     /// Returns whether the store consists of this commit and the journal only.
     fn consist_of(&self, base_commit: Option<&CommitId>) -> bool {
         self.commits.iter().eq(base_commit)
     }
 
     /// Returns the writes that lost between each head and a state that builds on `commit`: those made on
-    /// either side since their merge base. `state` is the join of all heads.
+    /// either side since their merge base. `state` is the join of all heads. Heads that do not count, because
+    /// the writer knew them, are left out.
     fn compare(
         &self,
         repository: &impl Repository,
         (commit, ours): (&CommitId, &State),
         state: &State,
+        counts: impl Fn(&&CommitId) -> bool,
     ) -> Result<Vec<Conflict>> {
         let mut conflicts = Vec::new();
-        for head in &self.commits {
+        for head in self.commits.iter().filter(counts) {
             // Unreadable history, as in a shallow clone, only helps to tell which writes were concurrent.
             let agreed = repository.merge_base(commit, head).ok().flatten();
             let agreed = agreed.and_then(|agreed| state_of(repository, &agreed).ok());
@@ -205,7 +214,7 @@ impl Heads {
         state: &mut State,
         (commit, found): (&CommitId, &State),
     ) -> Result<bool> {
-        let mut conflicts = self.compare(repository, (commit, found), state)?;
+        let mut conflicts = self.compare(repository, (commit, found), state, |_| true)?;
         self.conflicts.append(&mut conflicts);
         self.commits.push(commit.clone());
         let brought = !is_within(found, state);

@@ -13,7 +13,7 @@ pub use unsaved::Unsaved;
 use std::sync::{Arc, Mutex};
 
 use beads_core::op::Undo;
-use beads_core::{Actor, Catalog, Clock, Encoder, Event, Lineage, Stamp};
+use beads_core::{Actor, Catalog, Clock, Delta, Encoder, Event, Lineage, Stamp};
 
 use crate::changes::Changes;
 use crate::cursor::Cursor;
@@ -27,7 +27,7 @@ use crate::last_operations::LastOperations;
 use crate::receipts::Receipts;
 use crate::recovery::{Heads, recovered_clock, replay, state_at, unseen_writes};
 use crate::repository::{CommitId, Repository};
-use crate::tags::Tags;
+use crate::tags::{Opening, Tags, is_imported};
 use crate::take_foreign::HubWrites;
 use crate::world::World;
 use crate::{Record, Result};
@@ -54,6 +54,9 @@ pub struct Replica<D: Disk, W: World> {
     base_commit: Option<CommitId>,
     /// Whether the journal records the base commit.
     base_commit_recorded: bool,
+    /// Further commits whose content is in memory and that the journal does not record yet. There are some
+    /// only if the store was opened without a ref.
+    unrecorded_heads: Vec<CommitId>,
     unsaved: Unsaved,
     /// The part of `unsaved` that the running checkpoint saves.
     saving: Unsaved,
@@ -64,8 +67,12 @@ pub struct Replica<D: Disk, W: World> {
     encoder: Arc<Mutex<Encoder>>,
     /// The writes that went through the hub; empty without one.
     pub(crate) hub_writes: HubWrites,
-    /// `None` unless garbage collection is configured.
+    /// The tags drawn by this directory, once they were needed.
     tags: Option<Tags>,
+    /// Whether the directory had been written to before this opening.
+    was_used: bool,
+    /// Whether beads were imported since this opening.
+    imported: bool,
     /// Journal records that were skipped on opening because garbage collection had dropped their beads.
     skipped: Vec<String>,
     /// Saved commits that the ref no longer contains and the repository can no longer read.
@@ -96,6 +103,10 @@ impl<D: Disk, W: World> Replica<D, W> {
         if known_tip.is_none() {
             base_commit = if needed { recovered.base_commit.clone() } else { saved.or(base_commit) };
         }
+        let unrecorded_heads = match &known_tip {
+            Some(_) => Vec::new(),
+            None => heads.besides(base_commit.as_ref(), &recovered.base_commits),
+        };
         let mut conflicts = unseen_writes(repository, &recovered, &heads, &state)?;
         conflicts.append(&mut heads.conflicts);
         let mut last_operations = LastOperations::carried(recovered.header.as_ref());
@@ -124,6 +135,7 @@ impl<D: Disk, W: World> Replica<D, W> {
             known_tip,
             base_commit_recorded: recovered.base_commit == base_commit,
             base_commit,
+            unrecorded_heads,
             unsaved: Unsaved::default(),
             saving: Unsaved::default(),
             changes,
@@ -131,6 +143,8 @@ impl<D: Disk, W: World> Replica<D, W> {
             encoder: Arc::default(),
             hub_writes: HubWrites::default(),
             tags: None,
+            was_used: recovered.header.is_some(),
+            imported: false,
             skipped,
             missing: heads.missing,
         };
@@ -196,20 +210,26 @@ impl<D: Disk, W: World> Replica<D, W> {
         &self.skipped
     }
 
-    /// Starts to record the tags drawn here, which garbage collection needs.
-    pub fn keep_tags(&mut self) {
-        if self.tags.is_none() {
-            self.tags = Some(Tags::load(self.journal.disk(), self.catalog.state()));
-        }
-    }
-
     /// Returns when another replica last created a bead, by that replica's clock, or `None` if only this
     /// replica wrote to the store.
-    pub fn newest_foreign_ms(&mut self) -> Option<u64> {
-        self.keep_tags();
-        let tag = self.clock.tag();
-        let tags = self.tags.as_ref()?;
-        tags.newest_foreign_ms(self.catalog.state(), tag)
+    pub fn newest_foreign_ms(&mut self) -> Result<Option<u64>> {
+        let opening = Opening { tag: self.clock.tag(), was_used: self.was_used, state: self.catalog.state() };
+        let tags = load_once(&mut self.tags, self.journal.disk(), opening)?;
+        Ok(tags.newest_foreign_ms(opening))
+    }
+
+    /// Remembers that a delta from an import creates beads.
+    pub(crate) fn note_import(&mut self, delta: &Delta) {
+        let is_new = |lineage: &&Lineage| self.catalog.bead(lineage).is_none();
+        self.imported |= delta.beads.keys().filter(|lineage| is_imported(lineage)).any(|bead| is_new(&bead));
+    }
+
+    /// Records the tag of births that are about to become durable.
+    fn note_births(&mut self) -> Result<()> {
+        let opening = Opening { tag: self.clock.tag(), was_used: self.was_used, state: self.catalog.state() };
+        let tags = load_once(&mut self.tags, self.journal.disk(), opening)?;
+        let written = self.unsynced.iter().flat_map(|record| record.delta.beads.keys());
+        tags.note(written, self.imported, opening, self.journal.disk())
     }
 
     /// Returns the number of the journal's segment and of the last record in it. Both only grow.
@@ -290,4 +310,12 @@ impl<D: Disk, W: World> Replica<D, W> {
         let now_ms = self.world.now_ms();
         self.catalog.state().show_to(&mut self.clock, now_ms);
     }
+}
+
+fn load_once<'a>(tags: &'a mut Option<Tags>, disk: &impl Disk, opening: Opening<'_>) -> Result<&'a mut Tags> {
+    let loaded = match tags.take() {
+        Some(loaded) => loaded,
+        None => Tags::load(disk, opening)?,
+    };
+    Ok(tags.insert(loaded))
 }

@@ -4,7 +4,7 @@
 mod bench_store;
 
 use beads_core::{Op, Snapshot};
-use beads_store::{Caller, Repository, RequestKey, World};
+use beads_store::{Caller, REF, Repository, RequestKey, World};
 use bench_store::{BenchStore, TestReplica, caller, create, note, requested};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
@@ -326,30 +326,42 @@ fn the_first_record_of_a_later_format_starts_a_segment_that_older_programs_refus
     assert!(text.find("\"version\":2").unwrap() < text.find("status_word").unwrap());
 }
 
+/// A clone without a ref reads what its remotes hold. Records of the journal may then refer to beads of any of
+/// these commits, and another program may create the ref from one of them.
 #[test]
-fn births_of_other_replicas_are_distinguished_from_our_own() {
-    let store = BenchStore::new();
-    let mut replica = store.open();
-    replica.apply(&create("before the list began"), &caller()).unwrap();
-    assert_eq!(replica.newest_foreign_ms(), None);
-    replica.apply(&create("ours"), &caller()).unwrap();
-    replica.checkpoint(&store.repository()).unwrap();
-    drop(replica);
-    let mut replica = store.open();
-    replica.apply(&create("ours again"), &caller()).unwrap();
-    assert_eq!(replica.newest_foreign_ms(), None, "each opening has its own tag, and the list knows them");
-    replica.checkpoint(&store.repository()).unwrap();
-    drop(replica);
-    let other = store.second_journal();
-    let mut theirs = other.open();
-    theirs.apply(&create("theirs"), &caller()).unwrap();
-    theirs.checkpoint(&store.repository()).unwrap();
-    let mut ours = store.open();
-    assert_eq!(ours.newest_foreign_ms(), Some(store.world.now_ms()));
-    store.world.jump(5 * 365 * DAY_MS as i64);
-    ours.apply(&create("ours, with a clock years ahead"), &caller()).unwrap();
-    ours.checkpoint(&store.repository()).unwrap();
-    drop(ours);
-    let five_years_ago = store.world.now_ms() - 5 * 365 * DAY_MS;
-    assert_eq!(store.open().newest_foreign_ms(), Some(five_years_ago), "ours do not count");
+fn records_apply_although_the_ref_appears_without_a_commit_they_build_on() {
+    for created in 0..2 {
+        let remotes = [("one", 0), ("two", 5)].map(|(title, later_ms)| {
+            let remote = BenchStore::new();
+            remote.world.jump(later_ms);
+            let mut replica = remote.open();
+            replica.apply(&create(title), &caller()).unwrap();
+            replica.checkpoint(&remote.repository()).unwrap();
+            remote
+        });
+        let clone = BenchStore::new();
+        let tips: Vec<_> = remotes
+            .iter()
+            .enumerate()
+            .map(|(number, remote)| {
+                let (git, tracking) = (clone.git(), format!("refs/remotes/r{number}/beads/store"));
+                let path = remote.git_dir();
+                let mut origin = git.remote_anonymous(path.to_str().unwrap()).unwrap();
+                origin.fetch(&[format!("+{REF}:{tracking}")], None, None).unwrap();
+                git.refname_to_id(&tracking).unwrap()
+            })
+            .collect();
+        let mut replica = clone.open();
+        assert_eq!(titles(&replica), ["one", "two"]);
+        let ids: Vec<_> =
+            replica.catalog().live().map(|(lineage, _)| replica.catalog().id_of(lineage).clone()).collect();
+        for id in ids {
+            replica.apply(&note(id.as_str(), "seen"), &caller()).unwrap();
+        }
+        replica.commit().unwrap();
+        let before = encoded(&replica);
+        drop(replica);
+        clone.git().reference(REF, tips[created], false, "another program").unwrap();
+        assert_eq!(encoded(&clone.open()), before, "the ref is at {created}");
+    }
 }

@@ -128,11 +128,7 @@ impl Service {
             opened => opened?,
         };
         journal_end::check(place, replica.journal_end().into(), replica.now_ms());
-        let mut service = Self::assemble(place, (replica, repository, identity), Some(lock))?;
-        if service.config.tombstone_ttl()?.is_some() {
-            service.replica.keep_tags();
-        }
-        Ok(service)
+        Self::assemble(place, (replica, repository, identity), Some(lock))
     }
 
     /// Assembles an open store. Without the lock it is only read.

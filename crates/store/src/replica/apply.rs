@@ -139,12 +139,8 @@ impl<D: Disk, W: World> Replica<D, W> {
             self.journal.rotate(&self.header(before))?;
             self.base_commit_recorded = true;
         }
-        if !self.base_commit_recorded {
-            self.unsynced[0].base_commit.clone_from(&self.base_commit);
-        }
-        if let Some(tags) = &mut self.tags {
-            tags.note(self.clock.tag(), self.journal.disk(), self.catalog.state())?;
-        }
+        self.record_base_commits()?;
+        self.note_births()?;
         self.journal.append(&self.unsynced)?;
         self.base_commit_recorded = true;
         self.unsaved.add(&self.unsynced);
@@ -152,6 +148,25 @@ impl<D: Disk, W: World> Replica<D, W> {
         self.events.mark_durable();
         if self.events.is_full() {
             self.events.flush(self.journal.disk(), self.position, self.known_tip.clone())?;
+        }
+        Ok(())
+    }
+
+    /// Adds the commits that memory builds on to the queued records, the base commit last. Without a ref these
+    /// can be several, and only the records name them all: another program may create the ref without them.
+    fn record_base_commits(&mut self) -> Result<()> {
+        let mut commits = std::mem::take(&mut self.unrecorded_heads);
+        if !commits.is_empty() || !self.base_commit_recorded {
+            commits.extend(self.base_commit.clone());
+        }
+        for (index, commit) in commits.into_iter().enumerate() {
+            if index > 0 {
+                self.queue_record("bd".parse()?, self.world.now_ms(), Default::default(), None);
+            }
+            let record = if index == 0 { self.unsynced.first_mut() } else { self.unsynced.last_mut() };
+            if let Some(record) = record {
+                record.base_commit = Some(commit);
+            }
         }
         Ok(())
     }

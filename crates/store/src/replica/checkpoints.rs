@@ -77,6 +77,7 @@ impl<D: Disk, W: World> Replica<D, W> {
         if self.base_commit != self.known_tip {
             self.base_commit.clone_from(&self.known_tip);
             self.base_commit_recorded = false;
+            self.unrecorded_heads.clear();
         }
         self.saving = Unsaved::default();
         self.saving_changes = Changes::default();

@@ -90,7 +90,7 @@ impl Service {
     /// Raises the garbage-collection floor, if `gc.tombstone_ttl` is set.
     fn collect_garbage(&mut self) -> Result<(), Failure> {
         let Some(ttl) = self.config.tombstone_ttl()? else { return Ok(()) };
-        let newest_foreign_ms = self.replica.newest_foreign_ms();
+        let newest_foreign_ms = self.replica.newest_foreign_ms()?;
         let op = Op::CollectGarbage(CollectGarbage { ttl_ms: super::millis(ttl), newest_foreign_ms });
         let caller = beads_store::Caller {
             actor: "bd".parse()?,
