@@ -111,6 +111,19 @@ fn the_next_epoch_resets_the_floor_and_dropped_beads_can_return() {
 }
 
 #[test]
+fn a_floor_in_the_future_is_a_finding_until_it_is_reset() {
+    let (mut ann, _) = after_a_fast_floor();
+    let found = |side: &Side, now_ms| {
+        let findings = side.catalog.findings(now_ms);
+        findings.iter().filter(|finding| finding.message.contains("bd repair --reset-gc-floor")).count()
+    };
+    assert_eq!(found(&ann, 101 * DAY), 1);
+    assert_eq!(found(&ann, 100 * DAY + FIVE_YEARS), 0, "then it is in the past");
+    ann.run(101 * DAY, &reset());
+    assert_eq!(found(&ann, 101 * DAY), 0);
+}
+
+#[test]
 fn replicas_converge_across_epochs_in_any_order() {
     let (ann, ben) = after_a_fast_floor();
     let mut healed = Side::new(9);

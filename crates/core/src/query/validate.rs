@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::limits::MAX_DRIFT_MS;
-use crate::snapshot::{DEPS, STATE};
+use crate::snapshot::{DEPS, META, STATE};
 use crate::{Actor, Bead, BeadId, Catalog, Clock, Code, EdgeKey, Endpoint, Stamp, Timestamp};
 
 /// The severity of a finding. Only errors make `bd validate` fail.
@@ -50,7 +50,8 @@ pub struct Finding {
 
 impl Catalog {
     /// Returns the problems that a snapshot can have although it decodes (§10.1): dependencies on unknown or
-    /// deleted beads, cycles caused by a merge, stuck beads, and clocks that are ahead.
+    /// deleted beads, cycles caused by a merge, stuck beads, clocks that are ahead, and a garbage-collection floor
+    /// in the future.
     pub fn findings(&self, now_ms: u64) -> Vec<Finding> {
         let mut findings = Vec::new();
         let lines = self.edge_lines();
@@ -91,6 +92,7 @@ impl Catalog {
             id: None,
             message: format!("{actor} wrote with a clock that is ahead: the latest write is from {at}"),
         }));
+        findings.extend(self.future_floor(now_ms));
         findings
     }
 
@@ -146,6 +148,24 @@ impl Catalog {
                 ),
                 id: Some(id),
             }
+        })
+    }
+
+    /// Finds a garbage-collection floor that a fast clock has raised. Until then, every deletion disappears at the
+    /// next sync, and the bead may come back from a replica that did not see it.
+    fn future_floor(&self, now_ms: u64) -> Option<Finding> {
+        let floor = self.state().gc_floor().stamp;
+        (floor.ms() > now_ms).then(|| Finding {
+            severity: Severity::Warning,
+            code: Code::FutureStamp,
+            file: Some(META),
+            line: None,
+            id: None,
+            message: format!(
+                "a clock that was ahead moved the garbage-collection floor to {}, so deleted beads are forgotten at \
+                 once and cannot be restored; correct that clock, then run bd repair --reset-gc-floor",
+                Timestamp::from(floor)
+            ),
         })
     }
 

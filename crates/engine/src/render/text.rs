@@ -316,10 +316,10 @@ fn status(out: &mut String, status: &StatusAnswer, style: Style) {
     }
     for skew in &status.clock_skew {
         let since = skew.since.map(|since| format!(" since {}", style.moment(since))).unwrap_or_default();
-        let hours = skew.ahead_ms / (60 * 60 * 1000);
+        let ahead = age(skew.ahead_ms);
         let actor = escape(skew.actor.as_str());
         let beads = counted(skew.beads, "bead");
-        let _ = writeln!(out, "clock skew: {actor} wrote {hours} h ahead on {beads}{since}");
+        let _ = writeln!(out, "clock skew: {actor} wrote {ahead} ahead on {beads}{since}");
     }
     for skipped in &status.skipped_records {
         let _ = writeln!(out, "skipped {}", escape(skipped));
