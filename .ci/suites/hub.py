@@ -46,10 +46,10 @@ def rules(cluster):
     def append(replica, seq, payload, claims="[]", epoch=1):
         return member(f"SELECT n || ' ' || token FROM beads.append('{STORE}', '{replica}', {epoch}, {seq}, 0, '{payload}', '{claims}')")
 
-    def claim(replica, seq, cursor, names, holder="ann", epoch=1, request=None):
+    def claim(replica, seq, cursor, names, holder="ann", epoch=1, request=None, lease=60000):
         array = "ARRAY[" + ",".join(f"'{name}'" for name in names) + "]"
         zeros = "ARRAY[" + ",".join("0" for _ in names) + "]::bigint[]"
-        text = member(f"SELECT beads.claim('{STORE}', '{replica}', {epoch}, {seq}, '{request or seq}', {cursor}, '{holder}', 60000, {array}, {zeros})")
+        text = member(f"SELECT beads.claim('{STORE}', '{replica}', {epoch}, {seq}, '{request or seq}', {cursor}, '{holder}', {lease}, {array}, {zeros})")
         try:
             return json.loads(text)
         except ValueError:
@@ -91,6 +91,13 @@ def rules(cluster):
     again = claim(B, 16, 99, ["x"], "bob")
     check("after the release it is granted", again.get("status") == "granted", again)
     check("fences grow", again.get("fence_ms", 0) > won["fence_ms"])
+    short = claim(A, 17, 99, ["w"], lease=1)
+    over = claim(B, 17, 99, ["w"], "bob")
+    check("a lease is over by the clock of the database", over.get("status") == "granted" and over["fence_ms"] > short["fence_ms"], (short, over))
+    last = claim(A, 18, 99, ["x"] * 255 + ["v"])
+    check("256 candidates are tried in order", last.get("index") == 255, last)
+    check("more are refused", "22023" in claim(A, 19, 99, ["x"] * 257).get("error", ""))
+    check("a grant has no payload", cluster.sql("SELECT count(*) FROM beads.delta WHERE lineage IS NOT NULL AND payload IS NOT NULL") == "0")
     member(f"SELECT beads.fence('{STORE}')")
     check("a new epoch requires an attach", "BH001" in append(A, 20, "x"))
     attach(A)
@@ -340,7 +347,7 @@ def conflict(machines):
     check("writes that knew each other do not conflict", len(one.run("judge", "conflicts", "list", "--all") or []) == before)
 
 
-def pooled(machine, cluster, steady):
+def pooled(machine, others, cluster, steady):
     # A pooler drops the settings of a session, so the role must have the right isolation level.
     cluster.sql("ALTER ROLE worker SET default_transaction_isolation = 'read committed'")
     pooler = Pooler(cluster, os.path.join(WORK, "pooler"))
@@ -348,6 +355,11 @@ def pooled(machine, cluster, steady):
     status = lambda: machine.run("judge", "hub", "status") or {}
     took = wait_for("polling begins behind a transaction pooler", lambda: status().get("attached") and status().get("polls"), 20)
     check("behind a transaction pooler the machine polls", took is not None, status())
+    others[2].run("ann", "create", "behind a pooler", "--id", "bd-pooled", "--priority", "0")
+    check("and gets what others write", trials.arrives(wait_for, machine, "bd-pooled") is not None)
+    claimed = machine.run("ann", "claim", "bd-pooled") or {}
+    check("and its claims are decided", claimed.get("confirmed") is True, claimed)
+    machine.run("ann", "close", "bd-pooled")
     machine.use(cluster.url(steady.port))
     wait_for("the machine is attached again", lambda: status().get("attached"))
     pooler.stop()
@@ -459,12 +471,14 @@ def main():
         spread(machines)
         conflict(machines)
         upkeep(machines)
+        trials.waiting(BD, machines, check, wait_for)
+        trials.carried(lambda: Machine(50, remote, ""), machines, check, wait_for)
         log = drain(machines, cluster, line)
         settle(machines, log)
         print("an outage", flush=True)
         outage(machines, cluster)
         print("a pooler, wrong addresses, copies", flush=True)
-        pooled(machines[4], cluster, steady)
+        pooled(machines[4], machines, cluster, steady)
         trials.foreign_transaction(machines, cluster, check, wait_for)
         name = trials.swapped(machines[5], cluster, steady, check, wait_for)
         check("what was written elsewhere is carried back", trials.arrives(wait_for, machines[2], name) is not None)
@@ -472,16 +486,25 @@ def main():
         subprocess.run(["git", "init", "-q", "--bare", empty], check=True)
         trials.stranger(lambda: Machine(30, empty, cluster.url(steady.port)), cluster, check, wait_for)
         machines.append(trials.copied(machines, 6, lambda number: Machine(number, remote, "", prepare=False), check, wait_for))
+        trials.secret(lambda: Machine(31, empty, ""), cluster, check, wait_for)
+        trials.fenced(machines, check, wait_for)
         alone(machines[0])
         trials.compacted(cluster, sleeper, check, wait_for, "bd-off2")
         sleeper.stop()
         settle(machines, [])
+        print("a clock that is a day ahead", flush=True)
+        ahead = Cluster(PROGRAMS, os.path.join(WORK, "ahead"), BD, "+1d")
+        clusters.append(ahead)
+        ahead.install(ahead.url(user="postgres"))
+        ahead.sql("CREATE ROLE worker LOGIN; GRANT beads_member TO worker")
+        trials.clocks(lambda number: Machine(number, remote, ahead.url()), ahead, check, wait_for)
         print("a standby that lacks the last second", flush=True)
         for machine in machines[1:4]:
             machine.use(cluster.url(steady.port))
-        clusters.append(failover(machines, cluster, steady, lags=True))
+        standby = failover(machines, cluster, steady, lags=True)
+        clusters.append(standby)
         print("a synchronous standby", flush=True)
-        clusters.append(failover(machines, clusters[-1], steady, lags=False))
+        clusters.append(failover(machines, standby, steady, lags=False))
         status = machines[5].run("judge", "hub", "status")
         check("the status shows the hub", status["reachable"] and status["machines"] >= MACHINES and status["lag"] is not None, status)
     finally:

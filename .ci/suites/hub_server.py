@@ -26,8 +26,9 @@ def own(path):
 
 
 class Cluster:
-    def __init__(self, programs, directory, bd):
-        self.bd = bd
+    def __init__(self, programs, directory, bd, clock=None):
+        """Creates and starts a cluster. `clock` shifts its clock, such as "+1d"."""
+        self.bd, self.clock = bd, clock
         self.programs, self.directory, self.port = programs, directory, free_port()
         self.data = os.path.join(directory, "data")
         os.makedirs(directory)
@@ -43,7 +44,7 @@ class Cluster:
         """Returns a running standby."""
         standby = cls.__new__(cls)
         standby.programs, standby.directory, standby.port = primary.programs, directory, free_port()
-        standby.data, standby.bd = os.path.join(directory, "data"), primary.bd
+        standby.data, standby.bd, standby.clock = os.path.join(directory, "data"), primary.bd, primary.clock
         os.makedirs(directory)
         own(directory)
         source = f"host=127.0.0.1 port={primary.port} user=postgres"
@@ -63,7 +64,11 @@ class Cluster:
     def start(self):
         options = f"-p {self.port} -k {self.directory} -c listen_addresses=127.0.0.1"
         log = os.path.join(self.directory, "log")
-        as_postgres([self.program("pg_ctl"), "-D", self.data, "-w", "-o", options, "-l", log, "start"], cwd=self.directory)
+        shifted = []
+        if self.clock:
+            library = subprocess.run(["sh", "-c", "ls /usr/lib/*/faketime/libfaketime.so.1"], capture_output=True, text=True, check=True).stdout.strip()
+            shifted = ["env", f"LD_PRELOAD={library}", f"FAKETIME={self.clock}", "FAKETIME_DONT_FAKE_MONOTONIC=1"]
+        as_postgres([*shifted, self.program("pg_ctl"), "-D", self.data, "-w", "-o", options, "-l", log, "start"], cwd=self.directory)
 
     def stop(self, mode="fast"):
         as_postgres([self.program("pg_ctl"), "-D", self.data, "-w", "-m", mode, "stop"], cwd=self.directory)

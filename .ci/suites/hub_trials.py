@@ -1,5 +1,6 @@
 """What may happen to a hub and its machines besides a faulty connection: copies, wrong addresses, foreign transactions,
 compaction, a promoted standby, and SQL with planted bugs."""
+import json
 import os
 import shutil
 import subprocess
@@ -48,6 +49,98 @@ def stranger(make, cluster, check, wait_for):
     time.sleep(1)
     beads = [bead["id"] for bead in other.run("judge", "list", "--all") or []]
     check("two projects in one database do not mix", beads == ["bd-own"], beads)
+    other.stop()
+
+
+def fenced(machines, check, wait_for):
+    """`bd hub fence` starts an epoch, and all machines attach again."""
+    before = (machines[3].run("judge", "hub", "status") or {}).get("epoch")
+    fence = machines[3].run("judge", "hub", "fence") or {}
+    check("bd hub fence starts an epoch", fence.get("epoch") == (before or 0) + 1, (before, fence))
+    machines[2].run("ann", "create", "after the fence", "--id", "bd-fenced", "--type", "epic")
+    check("all machines attach again after bd hub fence", all(arrives(wait_for, machine, "bd-fenced") is not None for machine in machines))
+
+
+def waiting(bd, machines, check, wait_for):
+    """`bd watch` and a waiting claim see what another machine writes."""
+    one, other = machines[0], machines[5]
+    command = lambda *args: subprocess.Popen([bd, "--actor", "waiter", "--json", *args], cwd=one.repo, env=one.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    watch = command("watch", "--since", "0", "--timeout", "30s")
+    claim = command("claim", "--next", "--label", "awaited", "--wait", "30s")
+    # Other beads have arrived before, so the claim waits.
+    time.sleep(1)
+    began = time.monotonic()
+    other.run("ann", "create", "awaited", "--id", "bd-awaited", "--label", "awaited")
+    claimed = json.loads(claim.communicate()[0] or "{}")
+    took = time.monotonic() - began
+    check("a waiting claim gets what another machine creates", claimed.get("id") == "bd-awaited" and claimed.get("confirmed") is True, claimed)
+    check("and does not wait for a poll", took < 5, took)
+    seen = any(json.loads(line).get("id") == "bd-awaited" for line in watch.stdout)
+    check("bd watch shows what another machine creates", seen)
+    watch.kill()
+    watch.communicate()
+    one.run("waiter", "close", "bd-awaited")
+
+
+def carried(make, machines, check, wait_for):
+    """A machine with a hub and a remote carries changes both ways."""
+    plain = make()
+    plain.run("ann", "create", "through Git", "--id", "bd-git", "--type", "epic")
+    plain.run("judge", "sync")
+    machines[1].run("judge", "sync")
+    check("what came through Git reaches the hub", arrives(wait_for, machines[3], "bd-git") is not None)
+    machines[3].run("ann", "create", "through the hub", "--id", "bd-hub", "--type", "epic")
+    arrives(wait_for, machines[1], "bd-hub")
+    machines[1].run("judge", "sync")
+    plain.run("judge", "sync")
+    check("what came through the hub reaches Git", isinstance(plain.run("judge", "show", "bd-hub"), list))
+    plain.stop()
+
+
+def secret(make, cluster, check, wait_for):
+    """A password comes from PGPASSFILE; without it the hub refuses, and it is neither stored nor shown."""
+    word = "correct-horse-battery"
+    rules = os.path.join(cluster.data, "pg_hba.conf")
+    with open(rules) as file:
+        text = file.read()
+    with open(rules, "w") as file:
+        file.write("host all keeper 127.0.0.1/32 scram-sha-256\n" + text)
+    cluster.sql(f"CREATE ROLE keeper LOGIN PASSWORD '{word}'; GRANT beads_member TO keeper; SELECT pg_reload_conf()")
+    machine = make()
+    status = lambda: machine.run("judge", "hub", "status") or {}
+    machine.use(cluster.url(user="keeper"))
+    wait_for("the hub refuses a login without a password", lambda: status().get("error"))
+    check("without a password there is no hub", not status().get("attached"), status())
+    machine.stop()
+    path = os.path.join(os.path.dirname(machine.home), "pgpass")
+    with open(path, "w", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+        file.write(f"127.0.0.1:*:*:keeper:{word}\n")
+    machine.environment["PGPASSFILE"] = path
+    check("PGPASSFILE has the password", wait_for("a login with a password", lambda: status().get("attached")) is not None, status())
+    shown = json.dumps([machine.run("judge", *args) for args in (["hub", "status"], ["config"], ["doctor"], ["status"])])
+    machine.stop()
+    stored = subprocess.run(["grep", "-rlF", word, machine.home], capture_output=True, text=True).stdout
+    check("the password is neither stored nor shown", word not in shown and not stored, stored)
+
+
+def clocks(make, cluster, check, wait_for):
+    """The clock of the database is a day off. It alone judges leases."""
+    one, other = make(70), make(71)
+    for machine in (one, other):
+        wait_for(f"machine {machine.number} attaches", lambda: (machine.run("judge", "hub", "status") or {}).get("attached"))
+    one.run("ann", "create", "by the wrong clock", "--id", "bd-clock")
+    arrives(wait_for, other, "bd-clock")
+    held = one.run("ann", "claim", "bd-clock", "--lease", "5s") or {}
+    check(f"a claim is confirmed by a clock that is {cluster.clock} off", held.get("confirmed") is True, held)
+    _, refused = other.call("bob", "claim", "bd-clock")
+    check("others are refused", (refused or {}).get("error", {}).get("code") == "already_claimed", refused)
+    taken = lambda: (other.run("bob", "claim", "bd-clock") or {}).get("confirmed") is True
+    check("the bead is free when the lease is over by that clock", wait_for("the end of the lease", taken, 20) is not None)
+    closed = other.run("bob", "close", "bd-clock")
+    check("and can be closed", isinstance(closed, list), closed)
+    gone = lambda: (one.run("judge", "show", "bd-clock") or [{}])[0].get("status") == "closed"
+    check("the close reaches the others", wait_for("the close", gone) is not None)
+    one.stop()
     other.stop()
 
 

@@ -1,6 +1,7 @@
 //! Conflicts. The last writer wins, but a value that lost to a concurrent write is kept until someone
 //! dismisses the conflict. Conflicts are a grow-only set of records.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -109,17 +110,16 @@ pub fn concurrent_writes(ours: &State, theirs: &State, base: Option<&State>) -> 
     conflicts
 }
 
-/// Like [`concurrent_writes`], for the given beads only.
-pub fn concurrent_writes_to<'a>(
-    beads: impl IntoIterator<Item = &'a Lineage>,
+/// Like [`concurrent_writes`], for the given beads only, each with its merge base.
+pub fn concurrent_writes_to(
+    beads: &BTreeMap<Lineage, Option<SharedBead>>,
     ours: &State,
     theirs: &State,
-    base: &State,
 ) -> Vec<Conflict> {
     let mut conflicts = Vec::new();
-    for lineage in beads {
+    for (lineage, base) in beads {
         if let (Some(mine), Some(yours)) = (ours.bead(lineage), theirs.bead(lineage)) {
-            add_conflicts(lineage, (mine, yours), base.bead(lineage), &mut conflicts);
+            add_conflicts(lineage, (mine, yours), base.as_ref(), &mut conflicts);
         }
     }
     conflicts

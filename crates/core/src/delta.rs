@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::body::Body;
 use crate::canonical::to_canonical;
@@ -21,8 +21,8 @@ const EDGE_BYTES: usize = 512;
 ///
 /// Beads and edges are keyed by lineage, never by id, because an id may refer to another bead after the next
 /// merge.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "Wire", try_from = "Wire")]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Wire")]
 pub struct Delta {
     /// New and changed beads.
     pub beads: BTreeMap<Lineage, Patch>,
@@ -77,7 +77,7 @@ impl Delta {
     pub fn without_unknown_beads(&self, state: &State) -> (Self, Vec<BeadId>) {
         let mut unknown = BTreeSet::new();
         let mut known = |lineage: &Lineage| {
-            let is_birth = self.beads.get(lineage).is_some_and(|patch| patch.clone().into_bead().is_some());
+            let is_birth = self.beads.get(lineage).is_some_and(Patch::is_complete);
             let known = is_birth || state.bead(lineage).is_some();
             if !known {
                 unknown.insert(lineage.birth_id().clone());
@@ -170,18 +170,24 @@ struct WireBead {
     deletion: Option<Deletion>,
 }
 
-impl From<Delta> for Wire {
-    fn from(delta: Delta) -> Self {
-        let bead = |(lineage, patch): (Lineage, Patch)| WireBead {
-            lineage,
-            body: Body::of_patch(&patch),
-            deletion: patch.deletion,
+impl Serialize for Delta {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Wire::from(self).serialize(serializer)
+    }
+}
+
+impl From<&Delta> for Wire {
+    fn from(delta: &Delta) -> Self {
+        let bead = |(lineage, patch): (&Lineage, &Patch)| WireBead {
+            lineage: lineage.clone(),
+            body: Body::of_patch(patch),
+            deletion: patch.deletion.clone(),
         };
         Self {
-            beads: delta.beads.into_iter().map(bead).collect(),
-            edges: delta.edges.into_iter().collect(),
-            prefix: delta.prefix,
-            conflicts: delta.conflicts,
+            beads: delta.beads.iter().map(bead).collect(),
+            edges: delta.edges.iter().map(|(key, edge)| (key.clone(), edge.clone())).collect(),
+            prefix: delta.prefix.clone(),
+            conflicts: delta.conflicts.clone(),
             gc_floor: delta.gc_floor.map(|floor| floor.stamp),
             gc_floor_epoch: delta.gc_floor.map(|floor| floor.epoch).filter(|epoch| *epoch > 0),
             settings: setting::stored(&delta.settings),

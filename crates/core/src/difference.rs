@@ -1,6 +1,8 @@
 //! The difference between two states, as a delta.
 
-use crate::{Bead, Delta, Patch, State};
+use std::collections::BTreeMap;
+
+use crate::{Bead, Delta, Lineage, Patch, State};
 
 impl Delta {
     /// Returns what `state` has beyond `base`. Joining it to `base` gives `state`, provided that `state`
@@ -38,8 +40,42 @@ impl Delta {
 impl State {
     /// Returns whether joining a delta would change nothing.
     pub fn contains(&self, delta: &Delta) -> bool {
+        if delta.gc_floor.is_some() {
+            return self.is_unchanged_by(delta);
+        }
+        let contains = |(lineage, patch): (&Lineage, &Patch)| match self.bead(lineage) {
+            Some(bead) => bead.contains(patch),
+            None => self.is_forgotten(lineage) && !patch.is_complete(),
+        };
+        if !delta.beads.iter().all(contains) || delta.required_format() > self.format_version {
+            return false;
+        }
+        // Joining needs a copy of the state, and most deltas have nothing but beads.
+        let rest = Delta {
+            beads: BTreeMap::new(),
+            edges: delta.edges.clone(),
+            prefix: delta.prefix.clone(),
+            conflicts: delta.conflicts.clone(),
+            gc_floor: None,
+            settings: delta.settings.clone(),
+            store_id: delta.store_id.clone(),
+            format_version: None,
+        };
+        rest.is_empty() || self.is_unchanged_by(&rest)
+    }
+
+    fn is_unchanged_by(&self, delta: &Delta) -> bool {
         let mut joined = self.clone();
         joined.join_delta(delta).is_ok() && Delta::between(self, &joined).is_empty()
+    }
+}
+
+impl Bead {
+    /// Returns whether joining a patch would change nothing.
+    fn contains(&self, patch: &Patch) -> bool {
+        let mut joined = self.clone();
+        joined.join(patch);
+        joined == *self
     }
 }
 

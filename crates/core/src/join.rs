@@ -107,9 +107,18 @@ impl State {
         }
     }
 
+    /// Returns whether [`join_delta`](Self::join_delta) would take a delta.
+    pub fn accepts(&self, delta: &Delta) -> bool {
+        let is_known = |lineage: &Lineage| self.beads.contains_key(lineage) || self.is_forgotten(lineage);
+        let ends = delta.edges.keys().flat_map(|key| [&key.from, &key.to]).filter_map(Endpoint::lineage);
+        let mut others = ends.chain(delta.conflicts.iter().map(|conflict| &conflict.bead));
+        delta.beads.iter().all(|(lineage, patch)| patch.is_complete() || is_known(lineage))
+            && others.all(|lineage| delta.beads.contains_key(lineage) || is_known(lineage))
+    }
+
     /// Returns whether the bead is absent and may have been dropped: garbage collection only drops beads that
     /// were created below its floor.
-    fn is_forgotten(&self, lineage: &Lineage) -> bool {
+    pub(crate) fn is_forgotten(&self, lineage: &Lineage) -> bool {
         lineage.at() < self.gc_floor.stamp && !self.beads.contains_key(lineage)
     }
 

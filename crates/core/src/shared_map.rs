@@ -138,6 +138,23 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
         chunks.flat_map(|chunk| chunk.iter().map(|(key, value)| (key, value)))
     }
 
+    /// Returns a map that is equal to this one and shares its memory with `other` as far as their entries are
+    /// equal; `None` if `other` lacks an entry of this map. [`changed_since`](Self::changed_since) is then fast.
+    pub fn shared_with(&self, other: &Self) -> Option<Self>
+    where
+        V: PartialEq,
+    {
+        let mut shared = other.clone();
+        for (key, value) in other.changed_since(self) {
+            match self.get(key) {
+                Some(mine) if mine == value => {}
+                Some(mine) => drop(shared.insert(key.clone(), mine.clone())),
+                None => drop(shared.remove(key)),
+            }
+        }
+        (shared.len() == self.len()).then_some(shared)
+    }
+
     /// Returns the keys in order.
     pub fn keys(&self) -> impl Iterator<Item = &K> + Clone {
         self.iter().map(|(key, _)| key)
@@ -347,6 +364,45 @@ mod tests {
             copies.push((map, expected));
             copies.iter().for_each(|(map, expected)| same(map, expected));
         }
+    }
+
+    proptest! {
+        #[test]
+        fn sharing_memory_changes_no_entry(ours in steps(), theirs in steps()) {
+            let run = |mut map: SharedMap<u16, u8>, steps: &[Step]| {
+                for step in steps {
+                    match step {
+                        Step::Insert(key, value) | Step::Change(key, value) => drop(map.insert(*key, *value)),
+                        Step::Remove(key) => drop(map.remove(key)),
+                        Step::Copy | Step::KeepOdd => {}
+                    }
+                }
+                map
+            };
+            let one = run(SharedMap::default(), &ours);
+            let other = run(one.clone(), &theirs);
+            match one.shared_with(&other) {
+                Some(shared) => {
+                    prop_assert_eq!(&shared, &one);
+                    let differs = |key: &u16| one.get(key) != other.get(key);
+                    let changed: Vec<_> = other.changed_since(&shared).filter(|(key, _)| differs(key)).collect();
+                    let expected: Vec<_> = other.iter().filter(|(key, _)| differs(key)).collect();
+                    prop_assert_eq!(changed, expected);
+                }
+                None => prop_assert!(one.keys().any(|key| !other.contains_key(key))),
+            }
+        }
+    }
+
+    #[test]
+    fn sharing_leaves_only_the_chunks_that_differ() {
+        let theirs: SharedMap<u32, u32> = (0..1_000).map(|key| (key, key)).collect();
+        let mut ours: SharedMap<u32, u32> = (0..1_000).map(|key| (key, key)).collect();
+        ours.insert(500, 0);
+        assert_eq!(theirs.changed_since(&ours).count(), 1_000);
+        let ours = ours.shared_with(&theirs).unwrap();
+        assert_eq!((ours.get(&500), ours.len()), (Some(&0), 1_000));
+        assert!(theirs.changed_since(&ours).count() <= CHUNK_SIZE);
     }
 
     #[test]

@@ -112,6 +112,27 @@ proptest! {
         }
     }
 
+    /// What a state says about a delta before it takes it is what the join then does, and sharing memory with
+    /// another state changes neither the state nor its difference to the other.
+    #[test]
+    fn a_state_knows_what_a_delta_would_change(history in history(6..24), other in any::<prop::sample::Index>()) {
+        let world = World::play(&history);
+        let mut state = decode(other.get(&world.sent));
+        for delta in world.deltas() {
+            let mut joined = state.clone();
+            let taken = joined.join_delta(delta);
+            prop_assert_eq!(state.accepts(delta), taken.is_ok());
+            prop_assert_eq!(state.contains(delta), taken.is_ok() && joined == state);
+            let difference = Delta::between(&state, &joined);
+            let mut shared = decode(&state.encode());
+            shared.share_memory_with(&joined);
+            assert_same("shared memory", &shared.encode(), &state.encode());
+            prop_assert_eq!(Delta::between(&shared, &joined), difference);
+            state = joined;
+            prop_assert!(taken.is_err() || state.contains(delta));
+        }
+    }
+
     /// A journal may be replayed onto any state that already contains part of it, in any order in which
     /// births come first. The result is what the replicas converge to.
     #[test]

@@ -13,6 +13,9 @@ use crate::world::World;
 /// The size of one record of the journal.
 const RECORD_BYTES: usize = 32 * 1024 * 1024;
 
+/// Up to this many conflicts are added to a record without measuring it. Their values have bounds, too.
+const MAX_UNMEASURED_CONFLICTS: usize = 16;
+
 /// How many writes of the hub are remembered.
 const MAX_HUB_WRITES: usize = 65_536;
 
@@ -24,8 +27,16 @@ pub struct HubWrites(Arc<BTreeSet<Mark>>);
 impl HubWrites {
     /// Adds the writes of a delta.
     pub fn note(&mut self, delta: &Delta) {
-        let marks = delta.beads.values().flat_map(|patch| patch.marks().map(|(_, mark)| mark.clone()));
-        self.extend(marks.collect());
+        let mut marks = Vec::with_capacity(delta.beads.len());
+        for patch in delta.beads.values() {
+            for (_, mark) in patch.marks() {
+                // The registers of a new bead have the same mark.
+                if marks.last() != Some(mark) {
+                    marks.push(mark.clone());
+                }
+            }
+        }
+        self.extend(marks);
     }
 
     /// Adds the current writes of a state.
@@ -55,11 +66,23 @@ impl HubWrites {
 impl<D: Disk, W: World> Replica<D, W> {
     /// Joins a delta of the hub in memory, with the conflicts that it causes, and returns whether it brought
     /// anything new. It is durable after the next [`commit`](Self::commit).
-    pub fn take_foreign(&mut self, mut delta: Delta, conflicts: Vec<Conflict>) -> Result<bool> {
+    pub fn take_foreign(&mut self, delta: Delta, conflicts: Vec<Conflict>) -> Result<bool> {
         self.hub_writes.note(&delta);
+        self.take_noted(delta, conflicts, false)
+    }
+
+    /// Like [`take_foreign`](Self::take_foreign), for a delta whose writes are noted already. `fits` says that it is
+    /// not larger than a record of the journal; otherwise it is measured.
+    pub(crate) fn take_noted(
+        &mut self,
+        mut delta: Delta,
+        conflicts: Vec<Conflict>,
+        fits: bool,
+    ) -> Result<bool> {
+        let fits = fits && conflicts.len() <= MAX_UNMEASURED_CONFLICTS;
         delta.conflicts.extend(conflicts);
         let state = self.catalog().state();
-        if state.clone().join_delta(&delta).is_err() {
+        if !state.accepts(&delta) {
             // Garbage collection dropped the beads that it refers to.
             delta = delta.without_unknown_beads(state).0;
         }
@@ -70,7 +93,7 @@ impl<D: Disk, W: World> Replica<D, W> {
         for stamp in delta.beads.values().flat_map(beads_core::Patch::stamps).collect::<Vec<_>>() {
             self.clock.observe(stamp, now_ms);
         }
-        for part in delta.split(RECORD_BYTES) {
+        for part in if fits { vec![delta] } else { delta.split(RECORD_BYTES) } {
             let events = self.catalog.join_delta_with_events(&part, now_ms)?;
             self.queue_record("hub".parse()?, now_ms, (part, events), None);
         }

@@ -6,7 +6,7 @@ mod bench_store;
 use beads_core::op::{ClaimBead, Update};
 use beads_core::{Op, Stamp, Timestamp};
 use beads_store::Caller;
-use beads_store::hub::{Grant, HubCopy, HubCursor, HubRow, RowContent, is_hub_fence};
+use beads_store::hub::{Grant, HubCopy, HubCursor, HubRow, HubSession, RowContent, is_hub_fence};
 use bench_store::{BenchStore, TestReplica, caller, create};
 
 /// A hub in memory: the deltas in their order.
@@ -164,4 +164,27 @@ fn every_machine_builds_the_same_claim_from_a_grant() {
     let before = hub.0.len();
     ann.append(&mut hub);
     assert_eq!(hub.0.len(), before, "the grant is the delta");
+}
+
+#[test]
+fn an_own_delta_that_comes_back_is_not_decoded_again() {
+    let mut hub = Deltas::default();
+    let (mut ann, mut bob) = pair(&mut hub);
+    bob.write(&create("by bob"));
+    bob.append(&mut hub);
+    ann.write(&create("by ann"));
+    let outgoing = ann.copy.outgoing(ann.replica.catalog().state(), 0).unwrap().unwrap();
+    let cursor = hub.push("ann", RowContent::Payload(outgoing.payload));
+    let mut session = HubSession::new(ann.copy.clone(), "ann".to_owned(), 0);
+    session.numbered(&mut ann.replica, &outgoing.delta, &cursor).unwrap();
+    let mut forged = hub.0.clone();
+    let last = forged.last_mut().unwrap();
+    last.content = RowContent::Payload(b"unreadable".to_vec());
+    session.clone().take(&mut ann.replica, &forged).unwrap();
+    forged.last_mut().unwrap().cursor.token = "of another history".to_owned();
+    session.clone().take(&mut ann.replica, &forged).unwrap_err();
+    session.take(&mut ann.replica, &hub.0).unwrap();
+    assert!(session.copy().outgoing(ann.replica.catalog().state(), 0).unwrap().is_none());
+    bob.fetch(&hub);
+    assert_eq!(session.copy().encode().unwrap(), bob.copy.encode().unwrap());
 }

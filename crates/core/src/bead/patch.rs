@@ -54,6 +54,11 @@ macro_rules! define_patch {
                 Some(bead)
             }
 
+            /// Returns whether every register is present, so that the patch can create a bead.
+            pub(crate) fn is_complete(&self) -> bool {
+                $(self.$field.is_some() &&)* self.kind.is_some() && self.status.is_some() && self.claim.is_some()
+            }
+
             /// Merges `other` into this patch.
             pub(crate) fn join(&mut self, other: &Self) {
                 $(match (&mut self.$field, &other.$field) {

@@ -20,6 +20,9 @@ use crate::service::NextStep;
 /// The pause before a claim is tried again while the hub holds grants.
 const HOLD_PAUSE: Duration = Duration::from_millis(200);
 
+/// How many deltas are taken at once, so that requests of this machine do not wait long.
+const MAX_ROWS: usize = 64;
+
 /// A call that the hub has not answered yet.
 enum Call {
     Append {
@@ -176,11 +179,31 @@ impl Engine {
         stopped
     }
 
-    /// Handles a report of the thread.
+    /// Handles a report of the thread. Deltas that arrived in several reports are taken at once, with one sync of
+    /// the journal.
     pub(super) fn on_hub_event(&mut self, (generation, event): (u64, Event)) -> Option<Stopped> {
         if generation != self.hub.generation {
             return None;
         }
+        let Event::Rows(mut rows) = event else { return self.after_hub_event(event) };
+        let mut next = None;
+        while rows.len() < MAX_ROWS && next.is_none() {
+            match self.hub.events.try_recv() {
+                Ok((generation, Event::Rows(more))) if generation == self.hub.generation => rows.extend(more),
+                Ok(event) => next = Some(event),
+                Err(_) => break,
+            }
+        }
+        let stopped = self.after_hub_event(Event::Rows(rows));
+        match next {
+            Some((generation, event)) if stopped.is_none() && generation == self.hub.generation => {
+                self.after_hub_event(event)
+            }
+            _ => stopped,
+        }
+    }
+
+    fn after_hub_event(&mut self, event: Event) -> Option<Stopped> {
         let handled = self.handle_hub_event(event);
         let stopped = match handled {
             Ok(stopped) => stopped,

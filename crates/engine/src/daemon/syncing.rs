@@ -123,8 +123,12 @@ impl Engine {
             }
         }
         self.start_export();
-        // The merge may contain what a client waits for.
-        self.serve_waiters()
+        // The merge may contain what a client waits for, and what the hub lacks.
+        let stopped = self.serve_waiters();
+        if stopped.is_none() {
+            self.step_hub();
+        }
+        stopped
     }
 
     /// Writes the file at `export.path` in a new thread, if it is due.

@@ -25,12 +25,15 @@ pub struct HubCopy {
     /// Grants that arrived while this replica had a release that was made without knowing them, with the mark of
     /// that release. It must not free them.
     outrun: BTreeMap<Lineage, (Stamp, Mark)>,
+    /// Own deltas that got a number behind deltas of others, by that number and with its token. They need not be
+    /// decoded when they arrive with the others.
+    own: BTreeMap<u64, (String, Delta)>,
 }
 
 impl Default for HubCopy {
     fn default() -> Self {
         let (cursor, state) = (HubCursor::default(), State::default());
-        Self { cursor, state, is_detached: true, outrun: BTreeMap::new() }
+        Self { cursor, state, is_detached: true, outrun: BTreeMap::new(), own: BTreeMap::new() }
     }
 }
 
@@ -81,22 +84,34 @@ impl HubCopy {
         let stored: Stored = serde_json::from_slice(bytes).map_err(|error| invalid(error.to_string()))?;
         let [state, tombstones, deps, meta, conflicts] = stored.files.map(String::into_bytes);
         let state = Snapshot { state, tombstones, deps, meta, conflicts }.decode()?.state;
-        Ok(Self { cursor: stored.cursor, state, is_detached: false, outrun: BTreeMap::new() })
+        Ok(Self { cursor: stored.cursor, state, is_detached: false, ..Self::default() })
     }
 
     /// Adds a delta. Fails if it is not the next one, or cannot be decoded.
     pub fn fold(&mut self, row: &HubRow) -> Result<Delta> {
+        self.fold_decoded(row, row.content.delta()?)
+    }
+
+    /// Like [`fold`](Self::fold), with the decoded content.
+    fn fold_decoded(&mut self, row: &HubRow, mut delta: Delta) -> Result<Delta> {
         if row.cursor.n != self.cursor.n + 1 {
             return Err(invalid(format!("delta {} follows delta {}", row.cursor.n, self.cursor.n)));
         }
-        let mut delta = row.content.delta()?;
-        if self.state.clone().join_delta(&delta).is_err() {
+        if !self.state.accepts(&delta) {
             // Garbage collection dropped the beads that it refers to.
             delta = delta.without_unknown_beads(&self.state).0;
         }
         self.state.join_delta(&delta)?;
         self.cursor = row.cursor.clone();
         Ok(delta)
+    }
+
+    /// Decodes a delta, unless it is one that this replica has appended itself.
+    fn decoded(&mut self, row: &HubRow) -> Result<Delta> {
+        match self.own.remove(&row.cursor.n) {
+            Some((token, delta)) if token == row.cursor.token => Ok(delta),
+            _ => row.content.delta(),
+        }
     }
 
     /// Takes deltas of the hub into a replica and into the copy, in their order. The caller commits the
@@ -112,15 +127,18 @@ impl HubCopy {
         rows: &[HubRow],
     ) -> Result<TakenRows> {
         let mut taken = TakenRows::default();
-        let rows: Vec<_> = rows.iter().filter(|row| row.cursor.n > self.cursor.n).collect();
-        for row in &rows {
+        let mut decoded = Vec::with_capacity(rows.len());
+        let known = self.cursor.n;
+        for row in rows.iter().filter(|row| row.cursor.n > known) {
+            let delta = self.decoded(row)?;
             if self.is_detached || row.replica != own {
-                replica.hub_writes.note(&row.content.delta()?);
+                replica.hub_writes.note(&delta);
             }
+            decoded.push((row, delta));
         }
-        for row in rows {
-            let base = self.state.clone();
-            let delta = self.fold(row)?;
+        for (row, delta) in decoded {
+            let base = self.beads_of(&delta);
+            let delta = self.fold_decoded(row, delta)?;
             let is_own = row.replica == own;
             taken.own |= is_own && matches!(row.content, RowContent::Payload(_));
             if self.is_detached {
@@ -128,17 +146,19 @@ impl HubCopy {
             }
             let mut conflicts = Vec::new();
             if let (RowContent::Grant(grant), false) = (&row.content, is_own) {
-                self.note_outrun(&grant.lineage, base.bead(&grant.lineage), replica);
+                let before = base.get(&grant.lineage).and_then(Option::as_ref);
+                self.note_outrun(&grant.lineage, before, replica);
             }
-            if !is_own {
-                let ours = replica.catalog().state();
-                conflicts = concurrent_writes_to(delta.beads.keys(), ours, &self.state, &base);
+            if is_own {
+                replica.hub_writes.note(&delta);
+            } else {
+                conflicts = concurrent_writes_to(&base, replica.catalog().state(), &self.state);
                 replica.hub_writes.filter(&mut conflicts);
             }
-            taken.news += usize::from(replica.take_foreign(delta, conflicts)?);
+            taken.news += usize::from(replica.take_noted(delta, conflicts, row.content.fits_a_record())?);
         }
         if !self.is_detached {
-            self.share_with(replica.catalog().state());
+            self.state.share_memory_with(replica.catalog().state());
         }
         Ok(taken)
     }
@@ -158,7 +178,7 @@ impl HubCopy {
         replica.hub_writes.filter(&mut conflicts);
         let delta = Delta::between(ours, &self.state);
         let news = replica.take_foreign(delta, conflicts)?;
-        self.share_with(replica.catalog().state());
+        self.state.share_memory_with(replica.catalog().state());
         Ok(news)
     }
 
@@ -183,18 +203,22 @@ impl HubCopy {
         self.outrun.get(lineage).is_some_and(|(known, mark)| *known == fence && mark == release)
     }
 
-    /// Adds the replica's own delta, which got the number after the cursor.
-    pub fn take_own(&mut self, delta: &Delta, cursor: HubCursor) -> Result<()> {
+    /// Adds the replica's own delta, which got the number after the cursor. `state` is that of the replica.
+    pub(super) fn take_own(&mut self, delta: &Delta, cursor: HubCursor, state: &State) -> Result<()> {
         self.state.join_delta(delta)?;
         self.cursor = cursor;
+        self.state.share_memory_with(state);
         Ok(())
     }
 
-    /// Shares memory with the state of the replica if both are equal, which makes comparing them fast.
-    fn share_with(&mut self, state: &State) {
-        if Delta::between(&self.state, state).is_empty() {
-            self.state = state.clone();
-        }
+    /// Keeps the replica's own delta, which got a number behind deltas that have not been taken yet.
+    pub(super) fn await_own(&mut self, delta: &Delta, cursor: &HubCursor) {
+        self.own.insert(cursor.n, (cursor.token.clone(), delta.clone()));
+    }
+
+    /// Returns the beads that a delta touches, as they are in the copy.
+    fn beads_of(&self, delta: &Delta) -> BTreeMap<Lineage, Option<SharedBead>> {
+        delta.beads.keys().map(|lineage| (lineage.clone(), self.state.bead(lineage).cloned())).collect()
     }
 }
 

@@ -76,8 +76,7 @@ impl HubCopy {
         if all.is_empty() {
             return Ok(None);
         }
-        let Some(delta) = all.split(PART_BYTES).into_iter().next() else { return Ok(None) };
-        let payload = encode_payload(&delta)?;
+        let (delta, payload) = first_part(all)?;
         let news = |lineage: &Lineage| {
             let (old, new) = (self.state().bead(lineage).map(AsRef::as_ref), state.bead(lineage)?);
             // A release frees only a claim that its writer knew.
@@ -101,6 +100,17 @@ impl HubCopy {
         });
         live.filter_map(|(lineage, bead)| ClaimNews::held(lineage, bead, now_ms)).collect()
     }
+}
+
+/// Returns the first part of a change, and its encoding. To split a change, it has to be encoded once more.
+fn first_part(all: Delta) -> Result<(Delta, Vec<u8>)> {
+    let payload = encode_payload(&all)?;
+    if payload.len() <= PART_BYTES {
+        return Ok((all, payload));
+    }
+    let part = all.split(PART_BYTES).into_iter().next().unwrap_or_default();
+    let payload = encode_payload(&part)?;
+    Ok((part, payload))
 }
 
 /// Returns whether a fence was granted by a hub.

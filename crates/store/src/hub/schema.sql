@@ -335,9 +335,10 @@ BEGIN
     IF beads._history(s.number, p_n, p_token) <> 'same' THEN
         RAISE EXCEPTION 'delta % is not part of this history, or no longer kept', p_n USING ERRCODE = 'BH002';
     END IF;
+    -- Not at every fetch, because it costs a commit.
     UPDATE beads.machine m SET seen = clock_timestamp(), cursor = p_n
     WHERE m.store = s.number AND m.replica = p_replica
-        AND (m.cursor <> p_n OR m.seen < clock_timestamp() - interval '1 minute');
+        AND m.seen < clock_timestamp() - CASE WHEN m.cursor <> p_n THEN interval '1 second' ELSE interval '1 minute' END;
     FOR d IN SELECT * FROM beads.delta k WHERE k.store = s.number AND k.n > p_n ORDER BY k.n LOOP
         -- A compaction that commits after the check above has deleted the deltas in between.
         IF d.n <> expected THEN

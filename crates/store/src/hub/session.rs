@@ -165,10 +165,11 @@ impl HubSession {
         cursor: &HubCursor,
     ) -> Result<()> {
         if cursor.n == self.copy.cursor.n + 1 {
-            self.copy.take_own(delta, cursor.clone())?;
+            self.copy.take_own(delta, cursor.clone(), replica.catalog().state())?;
             replica.hub_writes_mut().note(delta);
-        } else {
+        } else if cursor.n > self.copy.cursor.n {
             self.must_reach = self.must_reach.max(cursor.n);
+            self.copy.await_own(delta, cursor);
         }
         Ok(())
     }

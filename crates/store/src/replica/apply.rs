@@ -105,8 +105,13 @@ impl<D: Disk, W: World> Replica<D, W> {
 
     /// Returns what a mutation would do, after the same checks, without applying it.
     pub fn dry_run(&mut self, op: &Op, caller: &Caller) -> Result<Applied> {
+        self.dry_run_at(op, caller, self.world.now_ms())
+    }
+
+    /// Like [`dry_run`](Self::dry_run), at another time.
+    pub fn dry_run_at(&mut self, op: &Op, caller: &Caller, now_ms: u64) -> Result<Applied> {
         let clock = self.clock.clone();
-        let decided = self.decide(op, caller, self.world.now_ms());
+        let decided = self.decide(op, caller, now_ms);
         self.clock = clock;
         decided
     }

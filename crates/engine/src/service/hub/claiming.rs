@@ -15,11 +15,12 @@ impl Service {
     /// Returns what to ask the hub for: up to 256 beads in the order of the queue. `None` if the hub does not
     /// have them yet, so that they have to be appended first.
     pub fn hub_claim_request(&mut self, job: &ClaimJob) -> Result<Option<ClaimRequest>, Failure> {
+        // The hub set the end of a grant by its own clock, and a machine that of a renewal. Only what is held by both
+        // clocks is left out; the hub decides about the rest.
+        let now_ms = self.replica.now_ms();
+        let now_ms = self.hub.as_ref().map_or(now_ms, |hub| hub.session.hub_time(now_ms).max(now_ms));
         let lineages: Vec<Lineage> = match job.op() {
             Op::ClaimNext(next) => {
-                let now_ms = self.replica.now_ms();
-                // The hub judges leases by its own clock.
-                let now_ms = self.hub.as_ref().map_or(now_ms, |hub| hub.session.hub_time(now_ms));
                 let catalog = self.replica.catalog();
                 let found = next.candidates(catalog, &job.request.actor, now_ms, MAX_CANDIDATES)?;
                 found.into_iter().filter(|lineage| !job.has_tried(lineage)).collect()
@@ -27,7 +28,7 @@ impl Service {
             op => {
                 // The same checks as for the claim itself, so that the hub is not asked for nothing.
                 let caller = self.caller(&job.request, 0);
-                self.replica.dry_run(op, &caller)?.bead.into_iter().collect()
+                self.replica.dry_run_at(op, &caller, now_ms)?.bead.into_iter().collect()
             }
         };
         if lineages.is_empty() {
