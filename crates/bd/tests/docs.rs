@@ -118,6 +118,29 @@ fn transcripts_show_what_happens() {
     }
 }
 
+/// The walk of a newcomer, from the blocks of the README alone: no step is missing, and each can be typed as it stands.
+#[test]
+fn the_first_bead_reaches_the_second_machine() {
+    let readme = page("README.md");
+    let (_, section) = readme.split_once("\n## The first bead on two machines\n").unwrap();
+    let blocks = blocks(section, "sh");
+    let scratch = Scratch::new();
+    let home = scratch.root.path().display().to_string();
+    let walk = |block: &str| scratch.type_in(&format!("{{ export HOME={home}; set -e; {block}\n}}"));
+    let first = walk(&blocks[0]);
+    assert!(first.contains("created bd-try: Try beads\n") && first.contains("Pushed to origin\n"), "{first}");
+    let second = walk(&blocks[1]);
+    assert!(
+        second.contains("closed bd-try: Try beads\n") && second.contains("Pushed to origin\n"),
+        "{second}"
+    );
+    let back = walk(&blocks[2]);
+    assert!(back.contains("Pulled from origin\n") && back.contains("closed  task\n"), "{back}");
+    for machine in ["first", "second"] {
+        scratch.type_in(&format!("bd -C ~/try-beads/{machine} daemon stop").replace('~', &home));
+    }
+}
+
 /// The agents of the night, with the sessions that their programs set.
 const NIGHT: [(&str, Option<&str>); 4] =
     [("ann", None), ("claude", Some("night-1")), ("codex", Some("night-2")), ("gemini", Some("night-3"))];
