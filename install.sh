@@ -1,20 +1,21 @@
 #!/bin/sh
 # Installs bd and bb into ~/.local: install.sh [--version V] [--prefix DIR] [--uninstall]
 #
-# Downloads the archive of a release, compares its SHA-256 with SHA256SUMS, and unpacks it. The script of a later release
-# upgrades. BEADS_URL is the address below which the files of the releases are: $BEADS_URL/v<version>/<file>. A mirror or a
-# directory (file:///…) works, too. Without --version, the script of a release installs that release; others read the
-# newest version from $BEADS_URL/latest.
+# Takes the archive of a release, compares its SHA-256 with SHA256SUMS, and unpacks it. The script of a later release
+# upgrades. In a directory with the files of a release, it installs those. Otherwise it downloads them: BEADS_URL is the
+# address below which the releases are ($BEADS_URL/v<version>/<file>; file:///… works, too), and its default is the address
+# that the release was built for. Without --version, the script of a release installs that release; the one of a checkout
+# reads the newest version from $BEADS_URL/latest.
 set -eu
 export LC_ALL=C
 
-# Filled in by `cargo xtask dist --url URL`.
+# Filled in by `cargo xtask dist`, the address only with --url URL.
 release_url=
 release_version=
 
 prefix=${PREFIX:-$HOME/.local}
 url=${BEADS_URL:-$release_url}
-version=$release_version
+version=
 action=install
 
 fail() {
@@ -58,13 +59,15 @@ if [ "$action" = uninstall ]; then
 fi
 
 fetch() { # URL FILE
-    if command -v curl >/dev/null 2>&1; then
+    if [ "${1#file://}" != "$1" ]; then
+        cp "${1#file://}" "$2"
+    elif command -v curl >/dev/null 2>&1; then
         curl --fail --silent --show-error --location --output "$2" "$1"
     elif command -v wget >/dev/null 2>&1; then
         wget --quiet --output-document="$2" "$1"
     else
         fail "curl or wget is needed"
-    fi || fail "cannot download $1; nothing was changed"
+    fi || fail "cannot read $1; nothing was changed"
 }
 
 sum_of() { # FILE
@@ -75,21 +78,37 @@ sum_of() { # FILE
     fi
 }
 
-[ -n "$url" ] || fail "set BEADS_URL to the address of the releases"
+from_source="use cargo install --locked --path crates/bd in a checkout"
 system=$(uname -s)-$(uname -m)
-[ "$system" = Linux-x86_64 ] || fail "there is no build for $system; use cargo install --locked --path crates/bd in a checkout"
+case $system in
+Linux-x86_64 | Linux-aarch64) ;;
+*) fail "there is no build for $system; $from_source" ;;
+esac
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-if [ -z "$version" ]; then
-    fetch "$url/latest" "$scratch/latest"
-    version=$(cat "$scratch/latest")
+# Piped into a shell, the script has no directory.
+directory=
+if [ "${0##*/}" = install.sh ] && [ -f "$0" ]; then
+    directory=$(cd "$(dirname "$0")" && pwd)
 fi
-name=beads-$version-x86_64-linux
-fetch "$url/v$version/SHA256SUMS" "$scratch/SHA256SUMS"
-fetch "$url/v$version/$name.tar.gz" "$scratch/$name.tar.gz"
+if [ -z "${BEADS_URL:-}$version" ] && [ -n "$directory" ] && [ -f "$directory/SHA256SUMS" ]; then
+    files=file://$directory
+    version=$release_version
+else
+    [ -n "$url" ] || fail "set BEADS_URL to the address of the releases, or run this script beside the files of a release"
+    version=${version:-$release_version}
+    if [ -z "$version" ]; then
+        fetch "$url/latest" "$scratch/latest"
+        version=$(cat "$scratch/latest")
+    fi
+    files=$url/v$version
+fi
+name=beads-$version-${system#Linux-}-linux
+fetch "$files/SHA256SUMS" "$scratch/SHA256SUMS"
 expected=$(sed -n "s/^\([0-9a-f]*\)  $name\.tar\.gz\$/\1/p" "$scratch/SHA256SUMS")
-[ -n "$expected" ] || fail "SHA256SUMS does not list $name.tar.gz; nothing was changed"
+[ -n "$expected" ] || fail "this release has no $name.tar.gz, so nothing was changed; $from_source"
+fetch "$files/$name.tar.gz" "$scratch/$name.tar.gz"
 found=$(sum_of "$scratch/$name.tar.gz")
 [ "$found" = "$expected" ] || fail "$name.tar.gz has the SHA-256 $found instead of $expected; nothing was changed"
 

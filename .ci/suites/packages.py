@@ -130,21 +130,33 @@ def script():
         obsolete = home / ".local/share/doc/beads/OBSOLETE"
         obsolete.touch()
         receipt.write_text(receipt.read_text() + f"{obsolete}\n")
-        # The script of the release knows its own address and version (--url).
-        run("sh", DIST / "install.sh", env={**env, "BEADS_URL": ""})
+        # The script of the release knows its own address and version (--url), also when it is piped into a shell.
+        alone = WORK / "install.sh"
+        shutil.copy(DIST / "install.sh", alone)
+        run("sh", alone, env={**env, "BEADS_URL": ""})
         assert not obsolete.exists(), "an upgrade removes what the new version no longer has"
+        run("sh", "-c", f"sh -s -- <{alone}", env={**env, "BEADS_URL": ""})
         archive = served / f"v{version}" / f"beads-{version}-x86_64-linux.tar.gz"
         archive.write_bytes(archive.read_bytes()[:-1] + b"?")
         before = (home / ".local/bin/bd").stat().st_ino
         refused = subprocess.run(["sh", checkout, "--version", version], env=env, capture_output=True, text=True)
         assert refused.returncode == 1 and "nothing was changed" in refused.stderr, refused
         assert (home / ".local/bin/bd").stat().st_ino == before
-        run("sh", DIST / "install.sh", "--uninstall", env=env)
+        # Beside the files of a release it needs no address, and no server.
+        aside = WORK / "downloaded"
+        shutil.copytree(DIST, aside)
+        run("sh", "install.sh", cwd=aside, env={**env, "BEADS_URL": ""})
+        (aside / "SHA256SUMS").write_text("")
+        refused = subprocess.run(["sh", aside / "install.sh"], env={**env, "BEADS_URL": ""}, capture_output=True, text=True)
+        assert refused.returncode == 1 and "this release has no beads-" in refused.stderr, refused
+        refused = subprocess.run(["sh", checkout], env={**env, "BEADS_URL": ""}, capture_output=True, text=True)
+        assert refused.returncode == 1 and "set BEADS_URL" in refused.stderr, refused
+        run("sh", alone, "--uninstall", env=env)
         left = [path for path in (home / ".local").rglob("*") if path.is_file()]
         assert not left, left
     finally:
         server.shutdown()
-    print("ok  install.sh: install, upgrade, damaged archive, uninstall")
+    print("ok  install.sh: install, upgrade, damaged archive, without a server, uninstall")
 
 
 sums()

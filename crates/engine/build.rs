@@ -2,6 +2,7 @@
 //! `beads`, which links them, reads the decision from here.
 
 use std::env;
+use std::ffi::OsString;
 use std::process::Command;
 
 fn main() {
@@ -18,9 +19,17 @@ fn main() {
 fn static_libraries_are_here() -> bool {
     env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux")
         && env::var("CARGO_CFG_TARGET_ENV").as_deref() == Ok("gnu")
-        && env::var("TARGET") == env::var("HOST")
-        && ["libc.a", "libm.a", "libgcc_eh.a"].iter().all(|library| {
-            let asked = Command::new("cc").arg(format!("-print-file-name={library}")).output();
-            asked.is_ok_and(|said| said.stdout.contains(&b'/'))
+        && compiler_that_links().is_some_and(|compiler| {
+            ["libc.a", "libm.a", "libgcc_eh.a"].iter().all(|library| {
+                let asked = Command::new(&compiler).arg(format!("-print-file-name={library}")).output();
+                asked.is_ok_and(|said| said.stdout.contains(&b'/'))
+            })
         })
+}
+
+/// Returns the compiler that cargo links with. For another target it must be configured; `cc` has only the libraries of
+/// this machine.
+fn compiler_that_links() -> Option<OsString> {
+    let is_native = env::var("TARGET") == env::var("HOST");
+    env::var_os("RUSTC_LINKER").or_else(|| is_native.then(|| OsString::from("cc")))
 }

@@ -43,7 +43,7 @@ const TASKS: &[Task] = &[
     ("clients", "generate the typed parts of the client libraries: [--dir clients]", clients::run),
     (
         "dist",
-        "build a release with its packages: [--out target/dist-out] [--build true] [--binaries target/release] [--prove false] [--url ADDRESS-OF-THE-RELEASES]",
+        "build a release with its packages: [--out target/dist-out] [--build true] [--cross true] [--binaries target/release] [--cross-binaries DIR] [--prove false] [--url ADDRESS-OF-THE-RELEASES]",
         dist::run,
     ),
     (

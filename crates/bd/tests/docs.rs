@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -116,6 +117,66 @@ fn transcripts_show_what_happens() {
             assert_eq!(without_times(&happened), without_times(&block), "in {name}");
         }
     }
+}
+
+/// The walk of a newcomer, from the blocks of the README alone: no step is missing, and each can be typed as it stands.
+#[test]
+fn the_first_bead_reaches_the_second_machine() {
+    let readme = page("README.md");
+    let (_, section) = readme.split_once("\n## The first bead on two machines\n").unwrap();
+    let blocks = blocks(section, "sh");
+    let scratch = Scratch::new();
+    let home = scratch.root.path().display().to_string();
+    let walk = |block: &str| scratch.type_in(&format!("{{ export HOME={home}; set -e; {block}\n}}"));
+    let first = walk(&blocks[0]);
+    assert!(first.contains("created bd-try: Try beads\n") && first.contains("Pushed to origin\n"), "{first}");
+    let second = walk(&blocks[1]);
+    assert!(
+        second.contains("closed bd-try: Try beads\n") && second.contains("Pushed to origin\n"),
+        "{second}"
+    );
+    let back = walk(&blocks[2]);
+    assert!(back.contains("Pulled from origin\n") && back.contains("closed  task\n"), "{back}");
+    for machine in ["first", "second"] {
+        scratch.type_in(&format!("bd -C ~/try-beads/{machine} daemon stop").replace('~', &home));
+    }
+}
+
+/// The files that `docs/MACOS.md` lists are those whose code depends on the system.
+#[test]
+fn every_file_that_depends_on_the_system_is_on_the_page_about_macos() {
+    let marks = [
+        "target_os",
+        "target_env",
+        "target_vendor",
+        "TARGET_OS",
+        "linked_statically",
+        "consts::OS",
+        "cfg(unix)",
+    ];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let mut found = BTreeSet::new();
+    let mut pending = vec![root.join("crates")];
+    while let Some(path) = pending.pop() {
+        if path.is_dir() {
+            pending.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        } else if path.extension().is_some_and(|extension| extension == "rs")
+            && !path.ends_with("tests/docs.rs")
+        {
+            let name = path.strip_prefix(&root).unwrap().to_str().unwrap();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let reads_proc = !name.contains("/tests/") && text.contains("\"/proc/");
+            if reads_proc || marks.iter().any(|mark| text.contains(mark)) {
+                found.insert(name.to_owned());
+            }
+        }
+    }
+    let page = page("docs/MACOS.md");
+    let table = page.lines().filter(|line| line.starts_with("| `")).filter_map(|line| line.split('|').nth(1));
+    let named = table.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    let listed: BTreeSet<String> =
+        named.filter(|name| name.starts_with("crates/")).map(str::to_owned).collect();
+    assert_eq!(listed, found, "in docs/MACOS.md (left) and in the code (right)");
 }
 
 /// The agents of the night, with the sessions that their programs set.

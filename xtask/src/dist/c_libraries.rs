@@ -1,7 +1,8 @@
 //! The C libraries in the programs. Crates contain their source, so the metadata of cargo does not name them.
 
 use std::fs;
-use std::process::Command;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
 
 use super::metadata::{Metadata, Package};
 use crate::arguments::Result;
@@ -75,11 +76,20 @@ impl CLibrary {
     }
 }
 
-/// Returns the version of the C library that this machine links statically, such as `2.36`.
-pub fn glibc_version() -> Result<String> {
-    let said = Command::new("getconf").arg("GNU_LIBC_VERSION").output()?;
-    let text = String::from_utf8(said.stdout)?;
-    let version =
-        text.trim().strip_prefix("glibc ").ok_or("getconf names no version of the GNU C library")?;
-    Ok(version.to_owned())
+/// Returns the version of the C library that a compiler links statically, such as `2.36`.
+pub fn glibc_version(compiler: &str) -> Result<String> {
+    let mut asked = Command::new(compiler)
+        .args(["-E", "-P", "-x", "c", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    if let Some(mut input) = asked.stdin.take() {
+        input.write_all(b"#include <features.h>\n__GLIBC__.__GLIBC_MINOR__\n")?;
+    }
+    let text = String::from_utf8(asked.wait_with_output()?.stdout)?;
+    let version: String = text.lines().last().unwrap_or_default().split_whitespace().collect();
+    match version.split_once('.').is_some_and(|(major, _)| major.parse::<u32>().is_ok()) {
+        true => Ok(version),
+        false => Err(format!("{compiler} does not use the GNU C library").into()),
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use super::architecture::Architecture;
 use super::tar::{Tar, gzip};
 use super::tree::Tree;
 use super::{VERSION, sha256};
@@ -13,7 +14,7 @@ pub fn version(version: &str) -> String {
     version.replacen('-', "~", 1)
 }
 
-pub fn package(tree: &Tree, epoch: u64) -> Result<Vec<u8>> {
+pub fn package(tree: &Tree, architecture: Architecture, epoch: u64) -> Result<Vec<u8>> {
     let mut data = Tar::new(epoch);
     data.directory("./")?;
     for directory in directories(tree) {
@@ -30,7 +31,7 @@ pub fn package(tree: &Tree, epoch: u64) -> Result<Vec<u8>> {
     let size: usize = tree.0.iter().map(|entry| entry.bytes.len()).sum();
     let mut control = Tar::new(epoch);
     control.directory("./")?;
-    control.file("./control", false, control_file(size / 1024).as_bytes())?;
+    control.file("./control", false, control_file(architecture, size / 1024).as_bytes())?;
     control.file("./sha256sums", false, sums.as_bytes())?;
     let mut package = b"!<arch>\n".to_vec();
     member(&mut package, "debian-binary", epoch, b"2.0\n");
@@ -39,13 +40,14 @@ pub fn package(tree: &Tree, epoch: u64) -> Result<Vec<u8>> {
     Ok(package)
 }
 
-fn control_file(installed_kib: usize) -> String {
+fn control_file(architecture: Architecture, installed_kib: usize) -> String {
     format!(
-        "Package: beads\nVersion: {}\nArchitecture: amd64\nMaintainer: beads-rs <beads-rs@localhost>\n\
+        "Package: beads\nVersion: {}\nArchitecture: {}\nMaintainer: beads-rs <beads-rs@localhost>\n\
          Installed-Size: {installed_kib}\nSection: vcs\nPriority: optional\nRecommends: git\n\
          Description: local-first issue tracker for coding agents\n bd keeps work items on a branch of your Git repository, shares them \
          among all\n agents of a machine, and merges them across machines through any Git remote.\n",
-        version(VERSION)
+        version(VERSION),
+        architecture.debian()
     )
 }
 

@@ -25,17 +25,11 @@ pub struct Package {
 pub struct Metadata(pub BTreeMap<String, Package>);
 
 impl Metadata {
-    /// Reads the dependencies of `beads`, without those of tests. Those of build scripts count: they contain C
-    /// libraries.
-    pub fn read() -> Result<Self> {
+    /// Reads the dependencies of `beads` for a Rust target, without those of tests. Those of build scripts count: they
+    /// contain C libraries.
+    pub fn read(target: &str) -> Result<Self> {
         let done = Command::new(env::var("CARGO").unwrap_or_else(|_| "cargo".into()))
-            .args([
-                "metadata",
-                "--format-version=1",
-                "--locked",
-                "--filter-platform",
-                "x86_64-unknown-linux-gnu",
-            ])
+            .args(["metadata", "--format-version=1", "--locked", "--filter-platform", target])
             .output()?;
         if !done.status.success() {
             return Err(String::from_utf8_lossy(&done.stderr).into_owned().into());

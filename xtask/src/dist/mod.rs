@@ -1,11 +1,13 @@
-//! Builds what a release consists of: an archive with the static binaries, manual pages, completions and
+//! Builds what a release consists of, for each processor that this machine can link for: an archive with the static binaries, manual pages, completions and
 //! licences; a Debian package, a Python wheel and an npm package made from the same files; an SBOM; and the
 //! SHA-256 sums of all. Everything but the binaries is written here, byte for byte, so nothing depends on the
 //! tools of the machine (docs/adr/0065).
 
+mod architecture;
 mod binaries;
 mod c_libraries;
 mod deb;
+mod elf;
 mod licences;
 mod metadata;
 mod npm;
@@ -22,6 +24,7 @@ use std::process::Command;
 use sha2::{Digest, Sha256};
 
 use crate::arguments::{Arguments, Result};
+use architecture::Architecture;
 use binaries::Binaries;
 use metadata::Metadata;
 use tree::Tree;
@@ -32,72 +35,100 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub fn run(arguments: &Arguments) -> Result<()> {
     let out: PathBuf = arguments.or("out", "target/dist-out".into())?;
     let epoch = source_date_epoch()?;
-    let binaries = match arguments.or("build", true)? {
-        true => Binaries::build(epoch)?,
-        false => Binaries::at(&arguments.or::<PathBuf>("binaries", "target/release".into())?),
+    let host = Architecture::host()?;
+    let is_built = arguments.or("build", true)?;
+    let (others, refusals) = match is_built && arguments.or("cross", true)? {
+        true => others()?,
+        false => Default::default(),
+    };
+    let built = match is_built {
+        true => Binaries::build_all(&[vec![host], others].concat(), epoch)?,
+        false => given(arguments)?,
     };
     if arguments.or("prove", false)? {
-        binaries.prove(epoch)?;
+        Binaries::prove(&built, epoch)?;
     }
     if out.exists() {
         fs::remove_dir_all(&out)?;
     }
     fs::create_dir_all(&out)?;
-    let metadata = Metadata::read()?;
-    let tree = Tree::collect(&binaries, licences::text(&metadata)?)?;
-    write(&out, &format!("beads-{VERSION}-x86_64-linux.tar.gz"), &tree.archive(epoch)?)?;
-    write(&out, &format!("beads_{}_amd64.deb", deb::version(VERSION)), &deb::package(&tree, epoch)?)?;
-    write(&out, &wheel::file_name(VERSION), &wheel::package(&tree)?)?;
-    match npm::package(&tree, epoch)? {
-        Some(package) => write(&out, &format!("beads-rs-{VERSION}.tgz"), &package)?,
+    let native = built.first().ok_or("nothing was built")?;
+    for binaries in &built {
+        write_packages(&out, binaries, native, epoch)?;
+    }
+    write(&out, "install.sh", install_script(&arguments.or("url", String::new())?)?.as_bytes())?;
+    write_sums(&out)?;
+    for refusal in refusals {
+        println!("{refusal}");
+    }
+    Ok(())
+}
+
+/// Returns programs that are already built: for this machine, and for another processor if `--cross-binaries` names them.
+fn given(arguments: &Arguments) -> Result<Vec<Binaries>> {
+    let native: PathBuf = arguments.or("binaries", "target/release".into())?;
+    let cross: PathBuf = arguments.or("cross-binaries", PathBuf::new())?;
+    let mut built = vec![Binaries::at(Architecture::host()?, &native)];
+    if !cross.as_os_str().is_empty() {
+        built.extend(Architecture::others()?.into_iter().map(|other| Binaries::at(other, &cross)));
+    }
+    Ok(built)
+}
+
+/// Writes the packages for one processor.
+fn write_packages(out: &Path, binaries: &Binaries, native: &Binaries, epoch: u64) -> Result<()> {
+    let architecture = binaries.architecture;
+    let system = format!("{}-linux", architecture.name());
+    let metadata = Metadata::read(&architecture.target())?;
+    let tree = Tree::collect(binaries, native, licences::text(&metadata)?)?;
+    write(out, &format!("beads-{VERSION}-{system}.tar.gz"), &tree.archive(epoch)?)?;
+    let debian = format!("beads_{}_{}.deb", deb::version(VERSION), architecture.debian());
+    write(out, &debian, &deb::package(&tree, architecture, epoch)?)?;
+    write(out, &wheel::file_name(VERSION, architecture), &wheel::package(&tree, architecture)?)?;
+    match npm::package(&tree, architecture, epoch)? {
+        Some(package) => {
+            write(out, &format!("beads-rs-{VERSION}-linux-{}.tgz", architecture.node()), &package)?;
+        }
         None => {
             println!("npm package: skipped, because clients/typescript/lib was not built (npm run build)");
         }
     }
-    write(&out, &format!("beads-{VERSION}.cdx.json"), sbom::cyclonedx(&metadata, epoch)?.as_bytes())?;
-    write(&out, "install.sh", install_script(&arguments.or("url", String::new())?)?.as_bytes())?;
-    write_sums(&out)?;
-    println!("aarch64: not built; {}", what_aarch64_lacks());
-    Ok(())
+    let bill = sbom::cyclonedx(&metadata, architecture, epoch)?;
+    write(out, &format!("beads-{VERSION}-{system}.cdx.json"), bill.as_bytes())
 }
 
-/// Says what this machine lacks for a build for aarch64. The build script links other targets than its own
-/// dynamically, so a static one is made on a machine of that kind.
-fn what_aarch64_lacks() -> String {
-    let answers = |program: &str, arguments: &[&str]| {
-        Command::new(program).args(arguments).output().is_ok_and(|said| said.status.success())
-    };
-    let target = "aarch64-unknown-linux-gnu";
-    let has_target = Command::new("rustc")
-        .args(["--print", "target-libdir", "--target", target])
-        .output()
-        .is_ok_and(|said| Path::new(String::from_utf8_lossy(&said.stdout).trim()).exists());
-    let lacks: Vec<String> = [
-        (has_target, format!("the Rust target {target}")),
-        (answers("aarch64-linux-gnu-gcc", &["--version"]), "aarch64-linux-gnu-gcc".to_owned()),
-    ]
-    .into_iter()
-    .filter_map(|(is_here, name)| (!is_here).then_some(name))
-    .collect();
-    match lacks.is_empty() {
-        true => "a static one is built on an aarch64 machine".to_owned(),
-        false => format!("this machine lacks {}", lacks.join(" and ")),
+/// Returns the other processors that this machine can link programs for, and for the rest what it lacks.
+fn others() -> Result<(Vec<Architecture>, Vec<String>)> {
+    let mut linked = Vec::new();
+    let mut refusals = Vec::new();
+    for architecture in Architecture::others()? {
+        let lacks = architecture.lacks()?;
+        match lacks.is_empty() {
+            true => linked.push(architecture),
+            false => refusals.push(format!(
+                "{}: not built; this machine lacks {}",
+                architecture.name(),
+                lacks.join(" and ")
+            )),
+        }
     }
+    Ok((linked, refusals))
 }
 
-/// Returns `install.sh` with the address of the releases and this version filled in, if there is an address.
+/// Returns `install.sh` with this version and the address of the releases filled in. The address may be empty.
 fn install_script(url: &str) -> Result<String> {
-    let script = fs::read_to_string("install.sh")?;
-    if url.is_empty() {
-        return Ok(script);
-    }
+    let mut script = fs::read_to_string("install.sh")?;
     if url.contains('\'') {
         return Err("--url must not contain quotes".into());
     }
-    let fill = |text: &str, name: &str, value: &str| {
-        text.replacen(&format!("\n{name}=\n"), &format!("\n{name}='{value}'\n"), 1)
-    };
-    Ok(fill(&fill(&script, "release_url", url), "release_version", VERSION))
+    for (name, value) in [("release_url", url), ("release_version", VERSION)] {
+        let empty = format!("\n{name}=\n");
+        if !script.contains(&empty) {
+            return Err(format!("install.sh has no line {name}=").into());
+        }
+        script = script.replacen(&empty, &format!("\n{name}='{value}'\n"), 1);
+    }
+    Ok(script)
 }
 
 fn write(directory: &Path, name: &str, bytes: &[u8]) -> Result<()> {

@@ -6,18 +6,19 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::VERSION;
+use super::architecture::Architecture;
 use super::tar::{Tar, gzip};
 use super::tree::Tree;
 use crate::arguments::Result;
 
 /// Returns the package, or `None` if the client was not compiled.
-pub fn package(tree: &Tree, epoch: u64) -> Result<Option<Vec<u8>>> {
+pub fn package(tree: &Tree, architecture: Architecture, epoch: u64) -> Result<Option<Vec<u8>>> {
     let source = Path::new("clients/typescript");
     let Ok(compiled) = fs::read_dir(source.join("lib")) else { return Ok(None) };
     let mut manifest: Value = serde_json::from_str(&fs::read_to_string(source.join("package.json"))?)?;
     manifest["version"] = VERSION.into();
     manifest["os"] = json!(["linux"]);
-    manifest["cpu"] = json!(["x64"]);
+    manifest["cpu"] = json!([architecture.node()]);
     if let Some(manifest) = manifest.as_object_mut() {
         manifest.remove("devDependencies");
         manifest.remove("scripts");

@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 
 use super::VERSION;
+use super::architecture::Architecture;
 use super::c_libraries::{C_LIBRARIES, glibc_version};
 use super::metadata::{Metadata, Package};
 use crate::arguments::Result;
 
-pub fn cyclonedx(metadata: &Metadata, epoch: u64) -> Result<String> {
+pub fn cyclonedx(metadata: &Metadata, architecture: Architecture, epoch: u64) -> Result<String> {
     let is_root = |package: &&Package| package.name == "beads";
     let crates = metadata.0.values().filter(|package| !is_root(package)).map(component);
     let mut components: Vec<Value> = crates.collect();
@@ -16,7 +17,7 @@ pub fn cyclonedx(metadata: &Metadata, epoch: u64) -> Result<String> {
             components.push(c_component(library.name, &library.version(package)?, library.licence));
         }
     }
-    components.push(c_component("glibc", &glibc_version()?, "LGPL-2.1-or-later"));
+    components.push(c_component("glibc", &glibc_version(&architecture.compiler()?)?, "LGPL-2.1-or-later"));
     let references = |package: &Package| -> Vec<String> {
         package.dependencies.iter().filter_map(|id| metadata.0.get(id)).map(reference).collect()
     };

@@ -20,7 +20,8 @@ pub struct Entry {
 pub struct Tree(pub Vec<Entry>);
 
 impl Tree {
-    pub fn collect(binaries: &Binaries, licences: String) -> Result<Self> {
+    /// Collects the files. `native` are programs that run on this machine: they print completions and manual pages.
+    pub fn collect(binaries: &Binaries, native: &Binaries, licences: String) -> Result<Self> {
         let mut tree = Self(Vec::new());
         for name in ["bd", "bb"] {
             tree.add(&format!("bin/{name}"), true, binaries.read(name)?);
@@ -30,13 +31,13 @@ impl Tree {
             ("zsh", "share/zsh/site-functions/_bd"),
             ("fish", "share/fish/vendor_completions.d/bd.fish"),
         ] {
-            tree.add(path, false, binaries.output(&["completions", shell])?);
+            tree.add(path, false, native.output(&["completions", shell])?);
         }
         let scratch = Path::new("target/dist-man");
         if scratch.exists() {
             fs::remove_dir_all(scratch)?;
         }
-        binaries.output(&["man", "--dir", &scratch.display().to_string()])?;
+        native.output(&["man", "--dir", &scratch.display().to_string()])?;
         for entry in fs::read_dir(scratch)? {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();

@@ -6,12 +6,13 @@ use std::fs;
 use sha2::{Digest, Sha256};
 
 use super::VERSION;
+use super::architecture::Architecture;
 use super::tree::Tree;
 use super::zip::Zip;
 use crate::arguments::Result;
 
-/// The platforms: static programs run with any C library.
-const TAG: &str = "py3-none-manylinux_2_17_x86_64.manylinux2014_x86_64.musllinux_1_1_x86_64";
+/// The platforms, without the processor: static programs run with any C library.
+const PLATFORMS: [&str; 3] = ["manylinux_2_17", "manylinux2014", "musllinux_1_1"];
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -20,11 +21,16 @@ fn version(version: &str) -> String {
     version.replacen("-rc.", "rc", 1)
 }
 
-pub fn file_name(cargo_version: &str) -> String {
-    format!("beads_rs-{}-{TAG}.whl", version(cargo_version))
+/// Returns the platforms that the programs for a processor run on.
+fn platforms(architecture: Architecture) -> [String; 3] {
+    PLATFORMS.map(|platform| format!("{platform}_{}", architecture.name()))
 }
 
-pub fn package(tree: &Tree) -> Result<Vec<u8>> {
+pub fn file_name(cargo_version: &str, architecture: Architecture) -> String {
+    format!("beads_rs-{}-py3-none-{}.whl", version(cargo_version), platforms(architecture).join("."))
+}
+
+pub fn package(tree: &Tree, architecture: Architecture) -> Result<Vec<u8>> {
     let base = format!("beads_rs-{}", version(VERSION));
     let mut files: Vec<(String, bool, Vec<u8>)> = Vec::new();
     let source = "clients/python/src/beads";
@@ -45,7 +51,7 @@ pub fn package(tree: &Tree) -> Result<Vec<u8>> {
         files.push((format!("{base}.dist-info/licenses/{name}"), false, text));
     }
     files.push((format!("{base}.dist-info/METADATA"), false, metadata()?.into_bytes()));
-    files.push((format!("{base}.dist-info/WHEEL"), false, wheel().into_bytes()));
+    files.push((format!("{base}.dist-info/WHEEL"), false, wheel(architecture).into_bytes()));
     let mut record = String::new();
     let mut zip = Zip::default();
     for (path, is_executable, bytes) in &files {
@@ -67,11 +73,10 @@ fn metadata() -> Result<String> {
     ))
 }
 
-fn wheel() -> String {
+fn wheel(architecture: Architecture) -> String {
     let mut text = String::from("Wheel-Version: 1.0\nGenerator: beads-rs\nRoot-Is-Purelib: false\n");
-    let (python, platforms) = TAG.rsplit_once('-').unwrap_or((TAG, ""));
-    for platform in platforms.split('.') {
-        let _ = writeln!(text, "Tag: {python}-{platform}");
+    for platform in platforms(architecture) {
+        let _ = writeln!(text, "Tag: py3-none-{platform}");
     }
     text
 }

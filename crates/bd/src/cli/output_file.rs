@@ -48,6 +48,9 @@ impl OutputFile {
 pub fn is_standard_output(path: &Path) -> bool {
     let Ok(there) = std::fs::metadata(path) else { return false };
     let ours = rustix::fs::fstat(io::stdout());
-    #[allow(clippy::useless_conversion, reason = "the types differ between systems")]
-    ours.is_ok_and(|ours| (u64::from(ours.st_dev), u64::from(ours.st_ino)) == (there.dev(), there.ino()))
+    #[allow(
+        clippy::unnecessary_cast,
+        reason = "the types differ between systems, and the standard library casts them, too"
+    )]
+    ours.is_ok_and(|ours| (ours.st_dev as u64, ours.st_ino as u64) == (there.dev(), there.ino()))
 }

@@ -4,14 +4,14 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::json;
 
 use crate::sandbox::Sandbox;
 use crate::socket::Client;
 
 /// How much memory a daemon may use beyond what it used at the start. The bugs tested here took gigabytes.
-pub const MAX_EXTRA_MEMORY: u64 = 512 * 1024 * 1024;
+#[cfg(target_os = "linux")]
+const MAX_EXTRA_MEMORY: u64 = 512 * 1024 * 1024;
 
 #[derive(Debug)]
 pub struct Bystander {
@@ -51,8 +51,11 @@ impl Bystander {
 }
 
 /// Limits the daemon's memory: the kernel refuses it more than this, so a daemon that keeps allocating
-/// aborts.
+/// aborts. Other systems than Linux have no limit for a process that runs already.
+#[cfg(target_os = "linux")]
 fn limit_memory(pid: u32) {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find(|line| line.starts_with("VmData:")).unwrap();
     let kilobytes: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
@@ -60,3 +63,6 @@ fn limit_memory(pid: u32) {
     let process = Pid::from_raw(i32::try_from(pid).unwrap());
     prlimit(process, Resource::Data, Rlimit { current: limit, maximum: limit }).unwrap();
 }
+
+#[cfg(not(target_os = "linux"))]
+fn limit_memory(_: u32) {}

@@ -1,8 +1,6 @@
 //! What happens before the command line is parsed: closed standard files, and readers that stop reading.
 
-use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use crate::sandbox::{Sandbox, both};
 
@@ -36,6 +34,9 @@ fn a_command_without_standard_files_does_its_work() {
 #[test]
 #[cfg(target_os = "linux")]
 fn missing_standard_files_are_replaced_by_dev_null() {
+    use std::path::Path;
+    use std::time::{Duration, Instant};
+
     both(|bd| {
         let mut child = shell(bd, r#"exec "$BD" watch <&- >&- 2>&-"#).spawn().unwrap();
         let of_child = |what: &str| std::fs::read_link(format!("/proc/{}/{what}", child.id()));

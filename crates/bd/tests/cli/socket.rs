@@ -67,7 +67,7 @@ impl Client {
     /// Asks the daemon to stop and returns its process id. Never fails: after a failed test the daemon may
     /// not answer.
     pub fn stop(mut self) -> Option<u32> {
-        let daemon = rustix::net::sockopt::socket_peercred(self.stream.get_ref()).ok()?;
+        let daemon = process_behind(self.stream.get_ref());
         let request = json!({
             "client": self.version,
             "actor": self.actor,
@@ -77,6 +77,19 @@ impl Client {
         if self.send(format!("{request}\n").as_bytes()).is_ok() {
             let _ = self.stream.read_line(&mut String::new());
         }
-        u32::try_from(daemon.pid.as_raw_nonzero().get()).ok()
+        daemon
     }
+}
+
+/// Returns the process at the other end of a socket.
+#[cfg(target_os = "linux")]
+fn process_behind(stream: &UnixStream) -> Option<u32> {
+    let peer = rustix::net::sockopt::socket_peercred(stream).ok()?;
+    u32::try_from(peer.pid.as_raw_nonzero().get()).ok()
+}
+
+/// Returns `None`: only Linux says it to safe code.
+#[cfg(not(target_os = "linux"))]
+fn process_behind(_: &UnixStream) -> Option<u32> {
+    None
 }

@@ -13,7 +13,7 @@ use crate::sandbox::{Mode, Run, Sandbox, both, is_alive, wait_until};
 use crate::socket::Client;
 
 fn pipe(path: &Path) {
-    rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
 fn text(path: &Path) -> &str {
