@@ -49,8 +49,7 @@ impl Catalog {
             let before = self.targets(after, EdgeKind::Blocks).filter(|before| shows(before));
             edges.extend(before.map(|before| (before, after)));
             linked.extend(edges[known..].iter().flat_map(|(before, after)| [*before, *after]));
-            let is_linked =
-                edges.len() > known || self.sources(after, EdgeKind::Blocks).any(|waiting| shows(waiting));
+            let is_linked = edges.len() > known || self.sources(after, EdgeKind::Blocks).any(&shows);
             linked_work += if is_linked { is_work } else { 0 };
         }
         let numbers: BTreeMap<&Lineage, usize> =
