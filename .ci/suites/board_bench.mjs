@@ -9,8 +9,11 @@ const RUNS = Number(process.env.RUNS ?? 7);
 const CREATES = Number(process.env.CREATES ?? 40);
 /** Longer than the minute after which the server refreshes the signs of life. */
 const IDLE_MS = Number(process.env.IDLE_MS ?? 65_000);
-/** How often ten tabs are opened. */
-const TURNS = 5;
+/** How often ten tabs are opened, and how many creates are timed each time. */
+const TURNS = Number(process.env.TURNS ?? 5);
+const TAB_CREATES = 30;
+/** PARTS=tabs,views measures only these. */
+const isWanted = (part) => !process.env.PARTS || process.env.PARTS.split(',').includes(part);
 const SIZES = (process.env.SIZES ?? '10000,100000').split(',').map(Number);
 
 const middle = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
@@ -140,34 +143,102 @@ async function idle(page, session, board, repo, size) {
   console.log(`${size} beads: idle for ${IDLE_MS / 1000} s, CPU time of the board ${used(0)}, of the daemon ${used(1)}, script in the page ${((after[2].ScriptDuration - before[2].ScriptDuration) * 1000).toFixed(1)} ms`);
 }
 
+/** Opens every view and says how long each took to draw. */
+async function views(page, size) {
+  const all = { needs: '.say1', board: '.card', 'board?view=outline': '.outline', night: '.burnsvg', graph: '.graph .node', 'graph?closed=true': '.graph .node', now: '.answers' };
+  const took = [];
+  for (const [path, selector] of Object.entries(all)) {
+    const begin = performance.now();
+    const answered = path.startsWith('graph') ? page.waitForResponse('**/api/graph?*') : null;
+    await page.evaluate((to) => { location.hash = `#/${to}`; }, path);
+    await answered;
+    await page.waitForSelector(selector);
+    await drawn(page);
+    took.push(`${path} ${ms(performance.now() - begin)}`);
+  }
+  console.log(`${size} beads: every view works (${took.join(', ')})`);
+}
+
+/** The CPU time of all processes of the browser in milliseconds. */
+function spentByBrowser() {
+  const rows = readdirSync('/proc').filter((name) => /^\d+$/.test(name)).flatMap((pid) => {
+    try {
+      const [, fields] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+      const parts = fields.split(' ');
+      return [{ pid: Number(pid), parent: Number(parts[1]), cpu: (Number(parts[11]) + Number(parts[12])) * 10 }];
+    } catch {
+      return [];
+    }
+  });
+  const ours = new Set([process.pid]);
+  for (let known = 0; known !== ours.size;) {
+    known = ours.size;
+    for (const row of rows) if (ours.has(row.parent)) ours.add(row.pid);
+  }
+  return rows.filter((row) => ours.has(row.pid) && isChromium(row.pid)).reduce((sum, row) => sum + row.cpu, 0);
+}
+
+function isChromium(pid) {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('chromium');
+  } catch {
+    return false;
+  }
+}
+
+/** Opens ten tabs; unless all of them are drawn, nine are in the background, as in one window of a browser. */
+async function openTabs(board, areAllDrawn) {
+  const context = await newContext();
+  for (let i = 0; i < 10; i++) {
+    const tab = await context.newPage();
+    // A headless browser shows every tab. What a background tab does not do, it is told not to do.
+    if (i && !areAllDrawn) {
+      await tab.addInitScript(() => {
+        let isHidden = false;
+        Object.defineProperty(document, 'visibilityState', { get: () => (isHidden ? 'hidden' : 'visible') });
+        const draw = window.requestAnimationFrame.bind(window);
+        window.requestAnimationFrame = (callback) => (isHidden ? 0 : draw(callback));
+        window.hide = () => {
+          isHidden = true;
+          document.dispatchEvent(new Event('visibilitychange'));
+        };
+      });
+    }
+    await tab.goto(i ? board.base : board.url);
+    await tab.waitForSelector('.answers');
+    if (i && !areAllDrawn) await tab.evaluate(() => window.hide());
+  }
+  // What counts is how the tabs follow, not how they open.
+  await new Promise((resolve) => setTimeout(resolve, 5_000));
+  return context;
+}
+
 /** Whether agents notice ten open tabs: the same commands with and without them, in turns. */
-async function tenTabs(board, repo) {
+async function tenTabs(board, repo, areAllDrawn) {
+  const daemon = JSON.parse(bd(repo, 'daemon', 'status', '--json')).pid;
+  const cpu = () => [spentByBrowser(), spent(board.child.pid).cpu, spent(daemon).cpu];
   const timed = () => {
     const times = [];
-    for (let i = 0; i < 15; i++) {
+    const before = cpu();
+    for (let i = 0; i < TAB_CREATES; i++) {
       const begin = performance.now();
       bd(repo, 'create', `quagga ${i}`);
       times.push(performance.now() - begin);
     }
-    return middle(times);
+    return { time: middle(times), cpu: cpu().map((value, index) => (value - before[index]) / TAB_CREATES) };
   };
   const ratios = [];
-  let visible = 0;
+  const used = [];
   for (let turn = 0; turn < TURNS; turn++) {
     const without = timed();
-    const context = await newContext();
-    for (let i = 0; i < 10; i++) {
-      const tab = await context.newPage();
-      await tab.goto(i ? board.base : board.url);
-      await tab.waitForSelector('.answers');
-      if (turn === 0) visible += await tab.evaluate(() => Number(document.visibilityState === 'visible'));
-    }
-    // What counts is how the tabs follow, not how they open.
-    await new Promise((resolve) => setTimeout(resolve, 5_000));
-    ratios.push(timed() / without);
+    const context = await openTabs(board, areAllDrawn);
+    const beside = timed();
+    ratios.push(beside.time / without.time);
+    used.push(beside.cpu.map((value, index) => (index ? value - without.cpu[index] : value)));
     await context.close();
   }
-  console.log(`ten open tabs: a create takes ${middle(ratios).toFixed(2)} × as long as without (medians of ${TURNS} turns: ${ratios.map((ratio) => ratio.toFixed(2)).join(', ')}); ${visible} of the tabs are drawn`);
+  const part = (index) => middle(used.map((one) => one[index])).toFixed(1);
+  console.log(`ten open tabs, ${areAllDrawn ? 'all drawn' : 'one of them visible'}: a create takes ${middle(ratios).toFixed(2)} × as long as without (medians of ${TURNS} turns: ${ratios.map((ratio) => ratio.toFixed(2)).join(', ')}); CPU time per create: browser ${part(0)} ms, board ${part(1)} ms, daemon ${part(2)} ms more`);
 }
 
 try {
@@ -175,16 +246,16 @@ try {
     const repo = seedMany(`bench-${size}`, size);
     const board = await startBoard(repo);
     await (await opened(board.url, '.next li')).context.close();
-    await usable(board, size);
+    if (isWanted('usable')) await usable(board, size);
     const { page, session, context } = await opened(board.url, '.next li');
-    await typing(page, size);
-    await creates(page, repo, size);
-    await idle(page, session, board, repo, size);
-    const views = { needs: '.say1', board: '.card', 'board?view=outline': '.outline', night: '.burnsvg', graph: '.graph .node', now: '.answers' };
-    for (const [path, selector] of Object.entries(views)) await visit(page, path, selector);
-    console.log(`${size} beads: every view works`);
+    if (isWanted('typing')) await typing(page, size);
+    if (isWanted('creates')) await creates(page, repo, size);
+    if (isWanted('idle')) await idle(page, session, board, repo, size);
+    if (isWanted('views')) await views(page, size);
     await context.close();
-    if (size === SIZES[0]) await tenTabs(board, repo);
+    if (size === SIZES[0] && isWanted('tabs')) {
+      for (const areAllDrawn of [false, true]) await tenTabs(board, repo, areAllDrawn);
+    }
     board.child.kill();
   }
 } catch (error) {

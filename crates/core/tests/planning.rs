@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use beads_core::op::{Close, Create};
-use beads_core::query::{Filter, LeftOut, Plan, PlanRequest, ReadyFilter, Reason, Slot, Sort, SortKey};
+use beads_core::query::{
+    DrawingRequest, Filter, LeftOut, Plan, PlanRequest, ReadyFilter, Reason, Slot, Sort, SortKey,
+};
 use beads_core::{
     Actor, Catalog, Clock, Context, Delta, Edge, EdgeKey, EdgeKind, Line, Lineage, Mark, Op, Stamp, Status,
 };
@@ -254,6 +256,26 @@ proptest! {
         prop_assert_eq!(plan.critical_minutes, sketch.heaviest());
         prop_assert_eq!(path.iter().map(|bead| sketch.minutes(*bead)).sum::<u64>(), sketch.heaviest());
         prop_assert!(path.windows(2).all(|pair| sketch.blockers(pair[1]).contains(&pair[0])), "{path:?}");
+    }
+
+    /// Links are the blocking edges of the drawing, by number.
+    #[test]
+    fn links_and_drawing_agree(sketch in sketch(9, true), closed: bool, around in prop::option::of(0..9_usize)) {
+        let store = Store::of(&sketch);
+        let around = around.map(|number| format!("bd-{}", number % sketch.beads.len()));
+        let asked = DrawingRequest { around, closed };
+        let drawing = store.catalog.drawing(&asked, DEFAULT_MINUTES, 1).unwrap();
+        let links = store.catalog.links(&asked, DEFAULT_MINUTES, 1).unwrap();
+        let id = |lineage: &Lineage| store.catalog.id_of(lineage).clone();
+        let drawn: BTreeSet<_> = drawing.edges.iter().map(|(after, before, _)| (id(before), id(after))).collect();
+        let linked: BTreeSet<_> =
+            links.edges.iter().map(|(before, after)| (links.beads[*before].clone(), links.beads[*after].clone())).collect();
+        prop_assert_eq!(&linked, &drawn);
+        prop_assert_eq!(links.beads.len() + links.unlinked, drawing.beads.len());
+        prop_assert_eq!(links.epics.len(), links.beads.len());
+        // The heaviest chain is the same, unless a bead without edges is heavier than all of them.
+        let path: Vec<_> = drawing.critical_path.iter().map(id).collect();
+        prop_assert!(path.len() < 2 || links.critical_path == path, "{:?}, {path:?}", links.critical_path);
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub const STYLES: &[Asset] = assets!["tokens.css", "board.css", "views.css", "na
 /// The modules, each after those that it imports.
 pub const MODULES: &[Asset] = assets![
     "words.js",
+    "pace.js",
+    "multimap.js",
     "dom.js",
     "markdown.js",
     "api.js",

@@ -3,36 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use beads_core::BeadId;
+use beads_core::query::Links;
 use beads_engine::failure::Failure;
-use beads_engine::request::{Call, GraphFormat, Query};
-use serde::{Deserialize, Serialize};
+use beads_engine::request::{Call, Query};
+use serde::Serialize;
 
 use super::grid::{self, Band, Placed};
 use super::store::StoreClient;
 
 /// More nodes than this are unreadable: epics are folded, and what still remains is cut.
 const MAX_NODES: usize = 150;
-
-/// The answer of `bd graph`, as far as it is needed here.
-#[derive(Debug, Deserialize)]
-struct Drawing {
-    nodes: Vec<DrawnBead>,
-    edges: Vec<DrawnEdge>,
-    critical_path: Vec<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct DrawnBead {
-    id: String,
-    issue_type: String,
-}
-
-#[derive(Debug, Deserialize)]
-struct DrawnEdge {
-    from: String,
-    to: String,
-    kind: String,
-}
 
 /// A graph and where everything goes.
 #[derive(Debug, Serialize)]
@@ -85,9 +66,8 @@ pub fn graph(
     closed: bool,
     open: &[&str],
 ) -> Result<Graph, Failure> {
-    let query = Query::Graph { id: around, closed, format: GraphFormat::Text };
-    let drawing: Drawing = store.value(Call::query(query))?;
-    Ok(draw(&drawing, open))
+    let links: Links = store.value(Call::query(Query::Links { around, closed }))?;
+    Ok(draw(&links, open))
 }
 
 /// The chosen nodes and edges, by number.
@@ -104,84 +84,75 @@ struct Chosen {
     critical: Vec<usize>,
 }
 
-fn draw(drawing: &Drawing, open: &[&str]) -> Graph {
-    let epics = epics_of(drawing);
-    let blocks: Vec<(&str, &str)> = drawing
-        .edges
-        .iter()
-        .filter(|edge| edge.kind == "blocks")
-        .map(|edge| (edge.to.as_str(), edge.from.as_str()))
-        .collect();
-    let linked: BTreeSet<&str> = blocks.iter().flat_map(|(before, after)| [*before, *after]).collect();
-    let is_work = |bead: &&DrawnBead| bead.issue_type != "epic";
-    let unlinked =
-        drawing.nodes.iter().filter(is_work).filter(|bead| !linked.contains(bead.id.as_str())).count();
-    let critical: Vec<&str> = drawing.critical_path.iter().map(String::as_str).collect();
-    let (mut chosen, cut) = choose(&linked, &blocks, &epics, open, &critical);
+fn draw(links: &Links, open: &[&str]) -> Graph {
+    let (mut chosen, cut) = choose(links, open);
     let layers = layers(&chosen);
     let implied = reduce(&mut chosen, &layers);
-    place(&chosen, &layers, &critical, (unlinked, implied, cut, linked.len()))
+    place(&chosen, &layers, links, (implied, cut))
 }
 
-/// Returns the topmost ancestor of each bead.
-fn epics_of<'a>(drawing: &'a Drawing) -> BTreeMap<&'a str, &'a str> {
-    let parents: BTreeMap<&'a str, &'a str> = drawing
-        .edges
-        .iter()
-        .filter(|edge| edge.kind == "parent")
-        .map(|edge| (edge.from.as_str(), edge.to.as_str()))
-        .collect();
-    let top = |start: &'a str| {
-        let (mut at, mut seen) = (start, BTreeSet::from([start]));
-        while let Some(next) = parents.get(at).filter(|next| seen.insert(next)) {
-            at = next;
+fn epic_of(links: &Links, bead: usize) -> Option<&BeadId> {
+    links.epics.get(bead)?.as_ref()
+}
+
+/// The node that stands for a bead: the bead itself, or its folded epic.
+fn node_of<'a>(links: &'a Links, open: &[&str]) -> impl Fn(usize) -> (&'a str, bool) {
+    let fold = links.beads.len() > MAX_NODES;
+    // An epic that has edges of its own is part of its folded node, too.
+    let epics: BTreeSet<&str> = links.epics.iter().flatten().map(BeadId::as_str).collect();
+    let open: BTreeSet<String> = open.iter().map(|id| (*id).to_owned()).collect();
+    move |bead| {
+        let id = links.beads[bead].as_str();
+        let epic = epic_of(links, bead).map(BeadId::as_str);
+        match epic.or_else(|| epics.get(id).copied()) {
+            Some(epic) if fold && !open.contains(epic) => (epic, true),
+            _ => (id, false),
         }
-        at
-    };
-    parents.keys().map(|id| (*id, top(id))).collect()
+    }
 }
 
 /// Chooses the nodes: all linked beads, with epics folded if there are too many. Returns how many were cut.
-fn choose(
-    linked: &BTreeSet<&str>,
-    blocks: &[(&str, &str)],
-    epics: &BTreeMap<&str, &str>,
-    open: &[&str],
-    critical: &[&str],
-) -> (Chosen, usize) {
-    let fold = linked.len() > MAX_NODES;
-    let node_of = |id: &str| -> (String, bool) {
-        match epics.get(id) {
-            Some(epic) if fold && !open.contains(epic) => ((*epic).to_owned(), true),
-            _ => (id.to_owned(), false),
-        }
-    };
-    let mut members: BTreeMap<String, (usize, bool)> = BTreeMap::new();
-    for id in linked {
-        let (name, folded) = node_of(id);
-        let entry = members.entry(name).or_insert((0, folded));
-        entry.0 += 1;
+fn choose(links: &Links, open: &[&str]) -> (Chosen, usize) {
+    let node_of = node_of(links, open);
+    let mut members: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
+    for bead in 0..links.beads.len() {
+        let (name, folded) = node_of(bead);
+        members.entry(name).or_insert((0, folded)).0 += 1;
     }
     // What is on the critical path is kept first, then folded epics, then the rest by id.
-    let important: BTreeSet<String> = critical.iter().map(|id| node_of(id).0).collect();
-    let mut names: Vec<String> = members.keys().cloned().collect();
-    names.sort_by_key(|name| (!important.contains(name), !members[name].1, name.clone()));
+    let beads: BTreeMap<&str, usize> =
+        links.beads.iter().enumerate().map(|(number, id)| (id.as_str(), number)).collect();
+    let critical = links.critical_path.iter().filter_map(|id| beads.get(id.as_str()));
+    let critical: Vec<&str> = critical.map(|bead| node_of(*bead).0).collect();
+    let important: BTreeSet<&str> = critical.iter().copied().collect();
+    let mut names: Vec<&str> = members.keys().copied().collect();
+    names.sort_by_key(|name| (!important.contains(name), !members[name].1, *name));
     let cut: usize = names.iter().skip(MAX_NODES).map(|name| members[name].0).sum();
     names.truncate(MAX_NODES);
-    names.sort();
+    names.sort_unstable();
     let numbers: BTreeMap<&str, usize> =
-        names.iter().enumerate().map(|(number, name)| (name.as_str(), number)).collect();
-    let number = |id: &str| numbers.get(node_of(id).0.as_str()).copied();
-    let edges = blocks.iter().filter_map(|(before, after)| Some((number(before)?, number(after)?)));
-    let edges = edges.filter(|(before, after)| before != after).collect();
-    let folded = names.iter().map(|name| members[name].1.then_some(members[name].0)).collect();
-    let epic = |name: &String| {
-        if members[name].1 { None } else { epics.get(name.as_str()).map(|e| (*e).to_owned()) }
+        names.iter().enumerate().map(|(number, name)| (*name, number)).collect();
+    // Most beads of a large store share few nodes, so each name is looked up once.
+    let node_numbers: Vec<Option<usize>> =
+        (0..links.beads.len()).map(|bead| numbers.get(node_of(bead).0).copied()).collect();
+    let edges = links.edges.iter().filter_map(|(before, after)| {
+        let (before, after) = (*node_numbers.get(*before)?, *node_numbers.get(*after)?);
+        Some((before?, after?)).filter(|(before, after)| before != after)
+    });
+    let band_of = |name: &str| {
+        let bead = beads.get(name).filter(|_| !members[name].1)?;
+        epic_of(links, *bead).map(ToString::to_string)
     };
-    let epics = names.iter().map(epic).collect();
-    let mut critical: Vec<usize> = critical.iter().filter_map(|id| number(id)).collect();
+    let mut critical: Vec<usize> = critical.iter().filter_map(|name| numbers.get(name).copied()).collect();
     critical.dedup();
-    (Chosen { folded, epics, edges, critical, names }, cut)
+    let chosen = Chosen {
+        edges: edges.collect(),
+        folded: names.iter().map(|name| members[name].1.then_some(members[name].0)).collect(),
+        epics: names.iter().map(|name| band_of(name)).collect(),
+        critical,
+        names: names.into_iter().map(str::to_owned).collect(),
+    };
+    (chosen, cut)
 }
 
 /// Returns the step of each node: the longest chain before it. Nodes of a cycle follow what they wait for
@@ -246,12 +217,7 @@ fn reduce(chosen: &mut Chosen, layers: &[usize]) -> usize {
     all.len() - chosen.edges.len()
 }
 
-fn place(
-    chosen: &Chosen,
-    layers: &[usize],
-    critical: &[&str],
-    (unlinked, implied, cut, linked): (usize, usize, usize, usize),
-) -> Graph {
+fn place(chosen: &Chosen, layers: &[usize], links: &Links, (implied, cut): (usize, usize)) -> Graph {
     let steps: BTreeSet<(usize, usize)> = chosen.critical.windows(2).map(|pair| (pair[0], pair[1])).collect();
     let edges: Vec<(usize, usize)> = chosen.edges.iter().copied().collect();
     let marked: Vec<bool> = (0..chosen.names.len()).map(|number| chosen.critical.contains(&number)).collect();
@@ -281,11 +247,11 @@ fn place(
         columns,
         size,
         node_size: grid::NODE,
-        critical_path: critical.iter().map(|id| (*id).to_owned()).collect(),
-        unlinked,
+        critical_path: links.critical_path.iter().map(ToString::to_string).collect(),
+        unlinked: links.unlinked,
         implied,
         cut,
-        linked,
+        linked: links.beads.len(),
     }
 }
 
@@ -293,24 +259,21 @@ fn place(
 mod tests {
     use super::*;
 
-    fn drawing(edges: &[(&str, &str, &str)], types: &[(&str, &str)]) -> Drawing {
-        let ids: BTreeSet<&str> = edges
-            .iter()
-            .flat_map(|(from, to, _)| [*from, *to])
-            .chain(types.iter().map(|one| one.0))
-            .collect();
-        let kind = |id: &str| types.iter().find(|one| one.0 == id).map_or("task", |one| one.1).to_owned();
-        Drawing {
-            nodes: ids.iter().map(|id| DrawnBead { id: (*id).to_owned(), issue_type: kind(id) }).collect(),
-            edges: edges
-                .iter()
-                .map(|(from, to, kind)| DrawnEdge {
-                    from: (*from).into(),
-                    to: (*to).into(),
-                    kind: (*kind).into(),
-                })
-                .collect(),
-            critical_path: vec!["a".into(), "b".into()],
+    /// The links of beads with `blocks` and `parent` edges: the first waits for the second, or is part of it.
+    fn links(edges: &[(&str, &str, &str)], unlinked: usize) -> Links {
+        let id = |name: &str| name.parse::<BeadId>().unwrap();
+        let of = |wanted: &'static str| edges.iter().filter(move |(_, _, kind)| *kind == wanted);
+        let beads: BTreeSet<&str> = of("blocks").flat_map(|(after, before, _)| [*after, *before]).collect();
+        let beads: Vec<&str> = beads.into_iter().collect();
+        let number = |name: &str| beads.binary_search(&name).unwrap();
+        let epic =
+            |bead: &&str| of("parent").find(|(child, _, _)| child == bead).map(|(_, epic, _)| id(epic));
+        Links {
+            epics: beads.iter().map(epic).collect(),
+            edges: of("blocks").map(|(after, before, _)| (number(before), number(after))).collect(),
+            beads: beads.iter().map(|name| id(name)).collect(),
+            unlinked,
+            critical_path: vec![id("bd-a"), id("bd-b")],
         }
     }
 
@@ -333,13 +296,13 @@ mod tests {
 
     #[test]
     fn implied_edges_and_unlinked_beads_are_left_out_and_counted() {
-        let graph = draw(
-            &drawing(
-                &[("b", "a", "blocks"), ("c", "b", "blocks"), ("c", "a", "blocks"), ("b", "e", "parent")],
-                &[("e", "epic"), ("x", "task")],
-            ),
-            &[],
-        );
+        let edges = [
+            ("bd-b", "bd-a", "blocks"),
+            ("bd-c", "bd-b", "blocks"),
+            ("bd-c", "bd-a", "blocks"),
+            ("bd-b", "bd-e", "parent"),
+        ];
+        let graph = draw(&links(&edges, 1), &[]);
         assert_eq!((graph.edges.len(), graph.implied, graph.unlinked, graph.nodes.len()), (2, 1, 1, 3));
         assert_eq!(graph.nodes.iter().map(|node| node.layer).collect::<Vec<_>>(), [0, 1, 2]);
         assert_eq!(graph.edges.iter().filter(|edge| edge.critical).count(), 1);
@@ -348,33 +311,58 @@ mod tests {
 
     #[test]
     fn a_cycle_is_drawn_and_marked() {
-        let graph =
-            draw(&drawing(&[("b", "a", "blocks"), ("a", "b", "blocks"), ("c", "b", "blocks")], &[]), &[]);
+        let edges = [("bd-b", "bd-a", "blocks"), ("bd-a", "bd-b", "blocks"), ("bd-c", "bd-b", "blocks")];
+        let graph = draw(&links(&edges, 0), &[]);
         assert_eq!(graph.edges.iter().filter(|edge| edge.cycle).count(), 2);
         no_edge_behind_a_node(&graph);
     }
 
-    #[test]
-    fn a_large_graph_folds_its_epics_and_opens_one() {
-        let names: Vec<(String, String, String)> = (0..400)
-            .map(|number| {
-                (format!("t{number}"), format!("t{}", (number * 7 + 3) % 400), format!("e{}", number % 20))
-            })
-            .collect();
+    /// Beads that wait for others by a fixed rule, in 20 epics.
+    fn many(count: usize) -> Vec<(String, String, String)> {
+        let name = |number: usize| format!("bd-t{number:05}");
+        let row =
+            |number: usize| (name(number), name((number * 7 + 3) % count), format!("bd-e{}", number % 20));
+        (0..count).map(row).collect()
+    }
+
+    fn edges_of(rows: &[(String, String, String)]) -> Vec<(&str, &str, &str)> {
         let mut edges: Vec<(&str, &str, &str)> = Vec::new();
-        for (bead, after, epic) in &names {
+        for (bead, after, epic) in rows {
             edges.push((bead, epic, "parent"));
-            if bead.len() > after.len() || (bead.len() == after.len() && bead > after) {
+            if bead > after {
                 edges.push((bead, after, "blocks"));
             }
         }
-        let folded = draw(&drawing(&edges, &[]), &[]);
+        edges
+    }
+
+    #[test]
+    fn a_large_graph_folds_its_epics_and_opens_one() {
+        let rows = many(400);
+        let mut edges = edges_of(&rows);
+        // An epic that waits for a bead itself is still one node.
+        edges.push(("bd-e1", "bd-t00000", "blocks"));
+        let links = links(&edges, 0);
+        let folded = draw(&links, &[]);
         assert!(folded.nodes.len() <= 20 && folded.nodes.iter().all(|node| node.folded.is_some()));
-        let open = draw(&drawing(&edges, &[]), &["e3"]);
+        let shown: usize = folded.nodes.iter().filter_map(|node| node.folded).sum();
+        assert_eq!((shown, folded.cut, folded.linked), (links.beads.len(), 0, links.beads.len()));
+        let open = draw(&links, &["bd-e3"]);
         assert!(open.nodes.iter().any(|node| node.folded.is_none()));
         assert!(open.nodes.len() <= MAX_NODES);
         assert!(folded.edges.iter().all(|edge| !edge.cycle), "epics that wait for each other are no cycle");
         no_edge_behind_a_node(&folded);
         no_edge_behind_a_node(&open);
+    }
+
+    /// What is drawn is bounded, so the cost follows the number of edges and no more.
+    #[test]
+    fn a_graph_without_epics_is_cut_and_counted() {
+        let rows = many(1_000);
+        let edges: Vec<_> = edges_of(&rows).into_iter().filter(|(_, _, kind)| *kind == "blocks").collect();
+        let links = links(&edges, 0);
+        let graph = draw(&links, &[]);
+        assert_eq!((graph.nodes.len(), graph.cut), (MAX_NODES, links.beads.len() - MAX_NODES));
+        no_edge_behind_a_node(&graph);
     }
 }

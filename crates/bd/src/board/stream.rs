@@ -26,6 +26,10 @@ use super::store::StoreClient;
 /// How long one request to the daemon waits. Afterwards the stream sends a sign of life.
 const WAIT: Duration = Duration::from_secs(20);
 
+/// The shortest time between two reads of changes. Those in between share one message, so that agents who write all
+/// the time wake the board at most this often. A change after a pause is sent at once.
+const PACE: Duration = Duration::from_millis(40);
+
 /// How soon after a change the counts, agents and queue follow. Changes in between share one message.
 const SETTLE: Duration = Duration::from_millis(250);
 
@@ -143,9 +147,14 @@ fn follow(shared: &Arc<Shared>, mut cursor: String, send: &Sender<String>) {
     let mut failing = false;
     // The headers leave with the first message, and the page waits for them.
     let _ = send.blocking_send(": open\n\n".to_owned());
+    let mut read_at: Option<Instant> = None;
     while !send.is_closed() && !shared.is_stopping() {
+        if let Some(read_at) = read_at.take() {
+            std::thread::sleep(PACE.saturating_sub(read_at.elapsed()));
+        }
         let sent = match changes(&shared.store, &cursor, pulsing.wait()) {
             Ok(Some(change)) => {
+                read_at = Some(Instant::now());
                 cursor.clone_from(&change.cursor);
                 pulsing.note(&change);
                 write(send, "change", &change)

@@ -68,7 +68,7 @@ impl Catalog {
         })
     }
 
-    fn around<'a>(&'a self, root: &'a Lineage) -> BTreeSet<&'a Lineage> {
+    pub(super) fn around<'a>(&'a self, root: &'a Lineage) -> BTreeSet<&'a Lineage> {
         let mut all = self.below(root);
         all.insert(root);
         let blockers = reach(all.iter().copied(), |bead| self.targets(bead, EdgeKind::Blocks));

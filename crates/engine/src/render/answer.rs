@@ -21,7 +21,7 @@ pub use transfer::{ExportAnswer, ImportAnswer, RescuedAnswer};
 
 use std::collections::BTreeMap;
 
-use beads_core::query::{BeadBrief, Finding, LabelCount};
+use beads_core::query::{BeadBrief, Finding, LabelCount, Links};
 use beads_core::{BeadId, BeadView, Labels};
 use serde::Serialize;
 
@@ -71,6 +71,8 @@ pub enum Answer {
     RenderedBeads(String),
     /// Beads in brief.
     Overview(Vec<BeadBrief>),
+    /// Which beads wait for which.
+    Links(Links),
     /// A list without closed beads, on a terminal.
     Unfinished(UnfinishedAnswer),
     /// The neighbours of a bead in the dependency graph.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use beads_core::query::{Finding, Severity};
+use beads_core::query::{Finding, Links, Severity};
 use beads_core::{BeadView, EdgeKind, MEMORY, counted};
 
 use super::answer::{
@@ -88,6 +88,11 @@ pub fn render(answer: &Answer, output: &Output) -> String {
         Answer::Overview(beads) => {
             for bead in beads {
                 let _ = writeln!(out, "{}  {}", style.id(bead.id.as_str()), escape(bead.title.as_str()));
+            }
+        }
+        Answer::Links(Links { beads, edges, .. }) => {
+            for (before, after) in edges {
+                let _ = writeln!(out, "{} after {}", style.id(beads[*after].as_str()), beads[*before]);
             }
         }
         Answer::Beads(views) => rows::beads(&mut out, views, style),

@@ -29,6 +29,15 @@ pub enum Query {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ids: Option<Vec<String>>,
     },
+    /// Which beads wait for which, without their texts.
+    Links {
+        /// Only this bead and its descendants, with everything they wait for and that waits for them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        around: Option<String>,
+        /// Include closed beads.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        closed: bool,
+    },
     /// All deleted beads.
     Deleted,
     /// Deleted beads, by id.

@@ -1,11 +1,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use beads_core::query::{Direction, Filter, TreeRow};
+use beads_core::query::{Direction, DrawingRequest, Filter, TreeRow};
 use beads_core::{BeadType, BeadView, Catalog, EdgeKind, Lineage, LinkView, Status, Timestamp};
 use serde_json::json;
 
 use super::Service;
 use super::archive::is_about_the_past;
+use super::planning::DEFAULT_MINUTES;
 use super::reader::Reader;
 use super::row_cache::LONG_LIST;
 use super::sessions::Liveness;
@@ -118,6 +119,10 @@ impl Reader<'_> {
                 Ok(Answer::Beads(views.collect::<Result<_, Failure>>()?))
             }
             Query::Overview { ids } => Ok(Answer::Overview(catalog.overview(ids.as_deref()))),
+            Query::Links { around, closed } => {
+                let asked = DrawingRequest { around: around.clone(), closed: *closed };
+                Ok(Answer::Links(catalog.links(&asked, DEFAULT_MINUTES, now_ms)?))
+            }
             Query::Deleted => self.beads(catalog.deleted().map(|(lineage, _)| lineage), format),
             Query::DeletedBeads { ids } => self.deleted(ids, format),
             Query::Notes { id } => Ok(Answer::Notes(notes(&self.view(catalog.resolve(id)?)?))),

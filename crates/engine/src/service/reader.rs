@@ -165,6 +165,7 @@ impl Service {
                 Query::Ready(asked) => asked.filter.limit.is_none_or(|limit| limit > SHORT_LIST),
                 Query::Overview { ids: None }
                 | Query::Blocked(_)
+                | Query::Links { .. }
                 | Query::Deleted
                 | Query::DepTree { .. }
                 | Query::Explain(_)

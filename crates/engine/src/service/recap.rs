@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use beads_core::query::{RecapSources, SessionSign, WorkSources};
 use beads_core::{Catalog, Event, Lineage, Timestamp};
-use beads_store::{EventLogCopy, RealDisk};
+use beads_store::{EventLogCopy, PastEvents, RealDisk};
 
 use super::Service;
 use super::archive::Archive;
@@ -63,7 +63,8 @@ impl Archive<'_> {
 
     /// Returns the actors that hold beads or were heard from since a time.
     pub(super) fn agents(&self, since: Timestamp) -> Answer {
-        let (events, _) = self.events_since(Some(since));
+        // Everything older than the log is in the beads themselves: who wrote each field, and when.
+        let events = self.logged_events().events;
         let sources = WorkSources {
             since_ms: since.ms(),
             now_ms: self.now_ms,
@@ -74,10 +75,15 @@ impl Archive<'_> {
         Answer::Agents(workers.into_iter().map(|worker| AgentAnswer { worker, mail: None }).collect())
     }
 
+    /// Reads the events of the log.
+    fn logged_events(&self) -> PastEvents {
+        self.work.events.read(&RealDisk::read_only(self.work.store_dir.clone()))
+    }
+
     /// Returns the events of the log, and whether they cover the period since a time. If they do not, the
     /// changes since the state at that time are added, from the history of the ref.
     fn events_since(&self, since: Option<Timestamp>) -> (Vec<Event>, bool) {
-        let past = self.work.events.read(&RealDisk::read_only(self.work.store_dir.clone()));
+        let past = self.logged_events();
         let first = past.events.iter().map(|event| &event.at).min();
         // Without an older bead there is nothing that the log could have missed.
         let oldest = self.catalog.state().beads().keys().map(|lineage| lineage.at().ms()).min();

@@ -2,75 +2,16 @@
 
 import { Groups } from './groups.js';
 import { leftAt, recordSeen } from './marker.js';
+import { put, take } from './multimap.js';
 import { endFrom, endsOfWaiting, isOpen, longestPath } from './paths.js';
 import { toMs } from './words.js';
 
-/**
- * @typedef {object} Bead
- * @property {string} id
- * @property {string} title
- * @property {'open' | 'in_progress' | 'closed'} status
- * @property {string} [word]
- * @property {number} priority
- * @property {string} type
- * @property {string[]} [labels]
- * @property {string} [parent]
- * @property {string[]} [after]
- * @property {number[]} [linked] when each of these edges was added, unless all are as old as the bead
- * @property {string} [assignee]
- * @property {boolean} [offered]
- * @property {number} [claimed]
- * @property {string} [fence]
- * @property {number} [lease]
- * @property {number} created
- * @property {string} creator
- * @property {number} updated
- * @property {number} [closed]
- * @property {string} [closer]
- * @property {number} [minutes]
- * @property {number} [due]
- * @property {number} [deferred]
- * @property {boolean} [asks]
- * @property {number[]} [notes]
- *
- * @typedef {'ready' | 'blocked' | 'held' | 'closed' | 'deferred'} State
- *
- * @typedef {object} Agent
- * @property {string} actor
- * @property {'dead' | 'hung' | 'quiet' | 'working' | 'idle'} state
- * @property {string | null} last_seen
- * @property {string | null} last_write
- * @property {{ id: string, title: string, since: string, expires: string | null, expired: boolean, offered: boolean }[]} holds
- * @property {{ session: string, last_seen: string, gone: boolean }[]} sessions
- * @property {number} closed
- * @property {number} created
- * @property {number} notes
- * @property {number} busy_ms
- *
- * @typedef {object} StoreEvent
- * @property {string} type
- * @property {string} at
- * @property {string} [id]
- * @property {string} [title]
- * @property {string} [by]
- * @property {string} [text]
- * @property {string[]} [fields]
- * @property {string} [assignee]
- *
- * @typedef {object} Pulse
- * @property {number} now
- * @property {any} status
- * @property {Agent[]} agents
- * @property {any[]} questions
- * @property {any[]} conflicts
- * @property {{ kind: string, ids: string[] }[]} cycles
- * @property {string[]} queue
- * @property {{ events: StoreEvent[] }} feed
- * @property {{ events: StoreEvent[] }} incidents
- * @property {Record<string, { unread: number, reserved: string[] }>} mail
- *
- * @typedef {{ name: string, host: string, actor: string, read_only: boolean, version: string }} About
- */
+/** @typedef {import('./types.js').Bead} Bead */
+/** @typedef {import('./types.js').State} State */
+/** @typedef {import('./types.js').Agent} Agent */
+/** @typedef {import('./types.js').StoreEvent} StoreEvent */
+/** @typedef {import('./types.js').Pulse} Pulse */
+/** @typedef {import('./types.js').About} About */
 
 /** How many changed beads are remembered for lists that follow them one by one. */
 const JOURNAL = 2_000;
@@ -431,32 +372,6 @@ export class Beads extends EventTarget {
 
 /** The one collection of this tab. */
 export const beads = new Beads();
-
-/**
- * Appends to a list in a map.
- * @template K, V
- * @param {Map<K, V[]>} map
- * @param {K} key
- * @param {V} value
- */
-export function put(map, key, value) {
-  const list = map.get(key);
-  if (list) list.push(value);
-  else map.set(key, [value]);
-}
-
-/**
- * Removes from a list in a map.
- * @template K, V
- * @param {Map<K, V[]>} map
- * @param {K} key
- * @param {V} value
- */
-function take(map, key, value) {
-  const list = map.get(key)?.filter((one) => one !== value) ?? [];
-  if (list.length) map.set(key, list);
-  else map.delete(key);
-}
 
 /** Appends the events that a list does not have yet. @param {StoreEvent[]} list @param {StoreEvent[]} more */
 function append(list, more) {

@@ -1,16 +1,17 @@
 // *Board*: ready, blocked, in progress, closed, in lanes. The column is the status.
 
 import { canWrite, claim, close, release, reopen, setPriority, takeBack } from './actions.js';
-import { beads, put } from './beads.js';
+import { beads } from './beads.js';
 import { h, icon, s } from './dom.js';
 import { firstOf, matches, parseFilter } from './filter.js';
 import { DEFAULT_MINUTES } from './groups.js';
+import { put } from './multimap.js';
 import { OutlineTable } from './outline.js';
 import { actorName, cutLine, empty, glow, priorityMark, STATE_WORDS } from './parts.js';
 import { agentStateOf, agentStates } from './strips.js';
 import { toast } from './toast.js';
 import { View, currentRoute, setQuery } from './view.js';
-import { clock, counted, duration, number, ordinal } from './words.js';
+import { capital, clock, counted, duration, number, ordinal } from './words.js';
 
 /** @type {import('./beads.js').State[]} */
 const COLUMNS = ['ready', 'blocked', 'held', 'closed'];
@@ -188,7 +189,7 @@ export class BoardView extends View {
       const cell = `${lane.key} ${name}`;
       const limit = this.full.has(cell) ? this.shown(cell) : by === 'none' ? 50 : CARDS;
       const cut = firstOf(list, limit, order);
-      return h('div.cell', { 'data-key': name, 'data-col': STATE_WORDS[name][1], 'data-column': name, class: list.length ? '' : 'is-none' },
+      return h('div.cell', { 'data-key': name, 'data-col': capital(STATE_WORDS[name][1]), 'data-column': name, class: list.length ? '' : 'is-none' },
         isFolded ? (list.length ? h('span.faint.small', {}, number(list.length)) : null) : cut.map((bead) => this.card(bead, name, moment, lane.key)),
         !isFolded && cut.length < list.length ? (this.full.has(cell) ? cutLine(cut.length, list.length, STATE_WORDS[name][1], cell) : h('button.rest', { type: 'button', 'data-do': 'full', 'data-cell': cell }, `${number(list.length - cut.length)} more`)) : null);
     };
@@ -303,6 +304,7 @@ export class BoardView extends View {
 
   /** @override @returns {[string, string][]} */
   keys() {
+    if (currentRoute().query.get('view') === 'outline') return [['j k', 'move'], ['l h', 'unfold, fold'], ['↵', 'open'], ['o', 'cards'], ['c', 'new bead'], ['/', 'filter'], ['u', 'undo']];
     return [['h j k l', 'move'], ['↵', 'open'], ['⇧ h l', 'move the card'], ['x', 'close'], ['p', 'priority'], ['z', 'fold lane'], ['o', 'outline'], ['/', 'filter'], ['u', 'undo']];
   }
 }

@@ -136,7 +136,7 @@ export class GraphView extends View {
     const label = node.folded ? `${node.id} ${bead?.title ?? ''}, ${node.folded} beads, folded` : `${node.id} ${bead?.title ?? ''}`;
     return s('a.node', { href: node.folded ? '#' : `#/bead/${encodeURIComponent(node.id)}`, 'data-key': `node ${node.id}`, 'data-row': node.id, 'data-bead': node.id, 'data-do': node.folded ? 'unfold' : null, 'data-id': node.id, class: `${style} ${node.critical ? 'crit' : ''} ${kin?.has(node.id) ? 'on' : ''} ${node.folded ? 'folded' : ''}` },
       s('title', {}, label), node.folded ? s('rect.box.under', { x: x + 2, y: y + 2, width, height, rx: 3 }) : null, s('rect.box', { x, y, width, height, rx: 3 }),
-      s('svg', { x: x + 8, y: y + 5, width: 11, height: 11, viewBox: '0 0 12 12', class: `nodeicon ${STATE_WORDS[bead ? beads.state(bead) : 'ready'][0]} ${style === 'need' || inCycle ? 'bad' : ''}` }, icon(glyph)),
+      s('svg', { x: x + 8, y: y + 5, width: 11, height: 11, viewBox: '0 0 12 12', class: `nodeicon ${glyph in STATE_WORDS ? STATE_WORDS[/** @type {import('./beads.js').State} */ (glyph)][0] : ''} ${style === 'need' || inCycle ? 'bad' : ''}` }, icon(glyph)),
       s('text.nid', { x: x + 24, y: y + 14 }, fitted(node.id, width - (node.folded ? 96 : 54), ID_FONT)), s('text.npri', { x: x + width - 8, y: y + 14, 'text-anchor': 'end', class: `p${bead?.priority ?? 2}` }, node.folded ? `${node.folded} beads` : `P${bead?.priority ?? ''}`),
       s('text.nt', { x: x + 8, y: y + 29 }, lines[0] ?? ''), s('text.nt', { x: x + 8, y: y + 44 }, lines[1] ?? ''));
   }
@@ -147,9 +147,12 @@ export class GraphView extends View {
     return h('div.steps', { 'data-key': 'steps' }, layers.map((layer) => h('section.sec', {}, h('header', {}, h('h2', {}, layer ? `Step ${layer + 1}` : 'Now')),
       h('ul.deps', {}, graph.nodes.filter((node) => node.layer === layer).map((node) => {
         const bead = beads.get(node.id);
-        const state = bead ? beads.state(bead) : 'ready';
+        const inCycle = graph.edges.some((edge) => edge.cycle && (edge.from === node.id || edge.to === node.id));
+        const [style, glyph] = nodeStyle(bead, inCycle, node.folded);
+        const known = glyph in STATE_WORDS ? STATE_WORDS[/** @type {import('./beads.js').State} */ (glyph)] : [style === 'need' ? 'bad' : 'wait', glyph];
         const before = graph.edges.filter((edge) => edge.to === node.id).map((edge) => edge.from);
-        return h('li', {}, h('span.mid', { class: STATE_WORDS[state][0] }, icon(state, STATE_WORDS[state][1])), idLink(node.id), h('div', {}, h('p.cut', {}, node.critical ? '» ' : '', bead?.title ?? node.id), before.length ? h('p.small.dim', {}, `after ${before.slice(0, 4).join(', ')}`) : null));
+        const facts = [node.folded ? counted(node.folded, 'bead') : '', before.length ? `after ${before.slice(0, 4).join(', ')}` : ''].filter(Boolean).join(', ');
+        return h('li', {}, h('span.mid', { class: known[0] }, icon(glyph, known[1])), idLink(node.id), h('div', {}, h('p.cut', {}, node.critical ? '» ' : '', bead?.title ?? node.id), facts ? h('p.small.dim', {}, facts) : null));
       })))));
   }
 
@@ -244,7 +247,8 @@ function nodeStyle(bead, inCycle, folded) {
   if (!bead) return ['ready', 'ready'];
   if (inCycle) return ['need', 'cycle'];
   if (bead.asks) return ['need', 'person'];
-  const state = folded && bead.type === 'epic' ? (bead.status === 'closed' ? 'closed' : 'ready') : beads.state(bead);
+  if (folded) return foldedStyle(bead.id);
+  const state = beads.state(bead);
   if (state === 'held') {
     const agent = beads.pulse?.agents.find((one) => one.actor === bead.assignee);
     const shown = agent ? shownState(agent) : 'working';
@@ -252,6 +256,15 @@ function nodeStyle(bead, inCycle, folded) {
     if (shown === 'gone') return ['need', 'gone'];
   }
   return [state, state];
+}
+
+/** A folded epic shows the most of what its beads say: a question, work in progress, something ready, or only blocked beads. @param {string} id @returns {[string, string]} */
+function foldedStyle(id) {
+  const group = beads.groups.all.get(id);
+  if (!group) return ['ready', 'ready'];
+  if (group.asking.size) return ['need', 'person'];
+  if (group.count.held) return ['held', 'held'];
+  return group.count.ready || !group.count.blocked ? ['ready', 'ready'] : ['blocked', 'blocked'];
 }
 
 /** @param {string} id @param {string} style */

@@ -10,6 +10,7 @@ import { listenForKeys, showKeys, VIEWS } from './keys.js';
 import { NeedsView, needs } from './needs.js';
 import { NightView } from './night.js';
 import { NowView } from './now.js';
+import { Pace, setVisibleTabs } from './pace.js';
 import { SearchBox } from './search.js';
 import { connect } from './stream.js';
 import { restoreTheme } from './theme.js';
@@ -34,6 +35,7 @@ class Board extends HTMLElement {
     this.problem = '';
     this.stale = '';
     this.barTimer = 0;
+    this.barPace = new Pace();
     restoreTheme();
     this.bar = h('header.bar', { role: 'banner' });
     this.search = /** @type {SearchBox} */ (document.createElement('bd-search'));
@@ -88,6 +90,7 @@ class Board extends HTMLElement {
   receive(message) {
     if (message.type === 'change') beads.change(message.data);
     else if (message.type === 'pulse') beads.setPulse(message.data);
+    else if (message.type === 'tabs') setVisibleTabs(message.data);
     else if (message.type === 'open') this.setLive(true);
     else if (message.type === 'lost') this.setLive(false);
     else if (message.type === 'failed') this.stale = message.data.message;
@@ -102,11 +105,12 @@ class Board extends HTMLElement {
 
   /** Draws the bar soon: several changes at once, and tabs in the background, draw it once. */
   scheduleBar() {
-    if (this.barTimer) return;
+    const pace = this.barPace;
+    if (this.barTimer || !pace) return;
     this.barTimer = setTimeout(() => {
       this.barTimer = 0;
-      this.showBar();
-    }, document.visibilityState === 'visible' ? 0 : 1_000);
+      pace.measure(() => this.showBar());
+    }, document.visibilityState === 'visible' ? pace.rest() : 1_000);
   }
 
   /** Reads everything again, without reloading the page: the log no longer reaches back to our cursor. */

@@ -8,7 +8,7 @@ import { button, cutLine, empty, head, idLink, timeOf } from './parts.js';
 import { shownState } from './strips.js';
 import { toast } from './toast.js';
 import { View } from './view.js';
-import { clock, counted, duration, number, ordinal, toMs, wordDifference } from './words.js';
+import { capital, clock, counted, duration, number, ordinal, toMs, wordDifference } from './words.js';
 
 /**
  * @typedef {object} Need
@@ -71,10 +71,22 @@ function syncNeeds() {
   return [need({
     key: `sync ${error.since}`, kind: 'sync', kindWord: 'a failed sync', icon: 'sync', style: 'bad', rank: 0, since,
     title: `Nothing was sent or received for ${duration(beads.now() - since)}`,
-    text: [`${counted(error.attempts, 'try', 'tries')} since ${clock(since, beads.now())}. ${counted(sync.unsynced, 'change')} wait here. `, h('code', {}, error.message)],
+    text: [`${counted(error.attempts, 'try', 'tries')} since ${clock(since, beads.now())}. ${counted(sync.unsynced, 'change')} ${sync.unsynced === 1 ? 'waits' : 'wait'} here${unheard()}. `, h('code', {}, error.message)],
     cost: counted(sync.unsynced, 'change'), actions: [button('Try again', 'sync'), button('Copy the error', 'copy', { text: error.message }), h('button.btn.word', { type: 'button', 'data-do': 'how' }, 'How to fix')],
     how: howToFix(error, sync.remote),
   })];
+}
+
+/** Names the machines that nothing is known of while the sync fails. */
+function unheard() {
+  const hosts = [...new Set(beads.agents().filter((agent) => shownState(agent) === 'unknown').map((agent) => agent.actor.split('@')[1]?.split('/')[0] ?? ''))];
+  return hosts.length ? `, and nothing is known of ${hosts.slice(0, 3).join(', ')}${hosts.length > 3 ? ` and ${hosts.length - 3} more` : ''} since` : '';
+}
+
+/** The last note of an agent on a bead, if it is among those that the page has. @param {string} actor @param {string} id */
+function lastNote(actor, id) {
+  const note = (beads.pulse?.feed.events ?? []).findLast((event) => event.type === 'note' && event.id === id && event.by === actor && event.text);
+  return note ? ` Last note at ${clock(toMs(note.at), beads.now())}: “${String(note.text).split('\n')[0]}”` : '';
 }
 
 /** @type {[RegExp, string][]} what ends a failed sync, by what its message says */
@@ -126,7 +138,7 @@ function agentNeeds() {
       key: `slow ${agent.actor} ${held.id}`, kind: 'slow', kindWord: 'an agent without progress', bead: held.id, actor: agent.actor, since: wrote,
       title: `${agent.actor} answers, but has written nothing for ${duration(beads.now() - wrote)}`,
       short: `${agent.actor} answers, but wrote nothing for ${duration(beads.now() - wrote)}`,
-      text: [idLink(held.id), ` ${held.title}. It renews its lease, so this will not end by itself.`],
+      text: [idLink(held.id), ` ${held.title}.${lastNote(agent.actor, held.id)} It renews its lease, so this will not end by itself.`],
       actions: [button('Send message', 'message', data), button('Take back', 'take-back', data), button('Fine, ask again in 2 h', 'snooze', { key: `slow ${agent.actor} ${held.id}` }, 'word')],
       shortActions: [button('Send message', 'message', data), button('Take back', 'take-back', data, 'word')],
     })];
@@ -260,7 +272,7 @@ export class NeedsView extends View {
 
   /** @param {Need} one */
   row(one) {
-    const kind = { slow: 'No progress', free: 'No holder', epic: 'Finished epic', assigned: 'For you' }[one.kind] ?? one.kind[0].toUpperCase() + one.kind.slice(1);
+    const kind = { slow: 'No progress', free: 'No holder', epic: 'Finished epic', assigned: 'For you' }[one.kind] ?? capital(one.kind);
     return h('li', { 'data-key': one.key, 'data-row': one.key, 'data-bead': one.bead, 'data-agent': one.actor },
       h('span.kind.mid', { class: one.style }, icon(one.icon), kind),
       h('div', {}, h('p.strong', {}, one.title), one.text.length ? h('p.dim.evidence', {}, ...one.text) : null,

@@ -9,7 +9,7 @@ import { actorName, cutLine, head, idLink } from './parts.js';
 import { axisOf, closedByAgent, extent, gridLines, percent, shownState } from './strips.js';
 import { toast } from './toast.js';
 import { View, currentRoute, setQuery } from './view.js';
-import { clock, counted, duration, fullTime, number, toMs } from './words.js';
+import { capital, clock, counted, duration, fullTime, number, toMs } from './words.js';
 
 const STEPS = 160;
 const TEN_MINUTES = 10 * 60_000;
@@ -56,7 +56,7 @@ export class NightView extends View {
     const error = beads.pulse?.status?.sync?.last_error;
     const trouble = [questions && `${counted(questions, 'question')} ${questions === 1 ? 'waits' : 'wait'} for you`, gone && `${counted(gone, 'agent')} ${gone === 1 ? 'is' : 'are'} gone`, conflicts && `${counted(conflicts, 'write')} ${conflicts === 1 ? 'was' : 'were'} overwritten`, error && `the sync has failed since ${clock(toMs(error.since), beads.now())}`].filter(Boolean);
     return h('p.say1', { role: 'heading', 'aria-level': 1 }, h('b', {}, `${counted(closed.length, 'bead')} closed`), ` in ${duration(beads.now() - since)}${active ? ` by ${active} of ${Math.max(active, agents.length)} agents` : ''}; ${number(created)} created, ${reopened ? number(reopened) : 'none'} reopened. `,
-      trouble.length ? [h('b', {}, cap(String(trouble[0]))), trouble.length > 1 ? `, ${trouble.slice(1).join(', ')}` : '', '.'] : 'Nothing went wrong.');
+      trouble.length ? [h('b', {}, capital(String(trouble[0]))), trouble.length > 1 ? `, ${trouble.slice(1).join(', ')}` : '', '.'] : 'Nothing went wrong.');
   }
 
   /** @param {import('./strips.js').Axis} axis @param {number} since */
@@ -103,6 +103,7 @@ export class NightView extends View {
         h('div.chart.burn', {}, s('svg.burnsvg', { role: 'img', 'aria-label': `${all[STEPS]} beads, ${closed[STEPS]} closed`, height }, gridLines(axis),
           s('svg', { viewBox: `0 0 1000 ${height}`, preserveAspectRatio: 'none', width: '100%', height }, s('path.area', { d: `${line(closed)}V${height}H${x(0).toFixed(1)}z` }), s('path.l-all', { d: line(all) }), s('path.l-held', { d: line(sums) }), s('path.l-closed', { d: line(closed) })), now(), cursor())),
         h('div.lab.end.burnend', {}, beside(height, 'start', [[y(all[STEPS]), `${number(all[STEPS])} in all`, 'dim'], [y(sums[STEPS]), `${number(Math.max(0, held[STEPS]))} in hand`, 'act'], [y(closed[STEPS]), `${number(closed[STEPS])} closed`, 'done']])),
+        h('p.only-narrow.small.dim', {}, `${number(all[STEPS])} in all · `, h('span.act', {}, `${number(Math.max(0, held[STEPS]))} in hand`), ' · ', h('b.done', {}, `${number(closed[STEPS])} closed`)),
         h('div.lab.small.dim', {}, 'Incidents'),
         h('div.chart', {}, s('svg.strip', { role: 'img', 'aria-label': counted(incidents.length, 'incident') }, gridLines(axis), incidents.map((event) => s('svg', { x: percent(axis, toMs(event.at)), y: 8, width: 12, height: 12, class: `inc ${INCIDENTS[event.type][1]}`, overflow: 'visible' }, s('g', { transform: 'translate(-6 0)' }, icon(INCIDENTS[event.type][0])), s('title', {}, `${clock(toMs(event.at), axis.now)} ${event.type} ${event.id ?? ''} ${event.text ?? ''}`))), now(), cursor())),
         h('div.lab.end.small.dim', {}, number(incidents.length)),
@@ -250,25 +251,21 @@ function beside(height, anchor, labels) {
   return s('svg.beside', { height, 'aria-hidden': 'true' }, labels.map(([, text, style], index) => s('text', { class: style, x: anchor === 'end' ? '100%' : 0, y: (tops[index] + 4).toFixed(1), 'text-anchor': anchor }, text)));
 }
 
-/** @param {string} text */
-function cap(text) {
-  return text[0].toUpperCase() + text.slice(1);
-}
-
 /** @param {import('./beads.js').Bead[]} closed */
 function cycleTime(closed) {
   const times = closed.filter((bead) => bead.claimed && bead.closed).map((bead) => (bead.closed ?? 0) - (bead.claimed ?? 0)).sort((a, b) => a - b);
   if (!times.length) return h('section.sec', {}, head('Cycle time', 'claim to close'), h('p.dim.small', {}, 'Nothing was claimed and closed in this time.'));
   const most = times[Math.floor(times.length * 0.95)] || 1;
-  const width = [5, 10, 15, 30, 60, 120, 240, 480, 1440, 2880].map((minutes) => minutes * 60_000).find((step) => most / step <= 8) ?? most / 8;
+  const width = [1, 2, 5, 10, 15, 30, 60, 120, 240, 480, 1440, 2880].map((minutes) => minutes * 60_000).find((step) => most / step <= 8) ?? most / 8;
   const bars = Array(9).fill(0);
   for (const time of times) bars[Math.min(8, Math.floor(time / width))]++;
   const top = Math.max(...bars);
   const half = median(times);
   const ninth = times[Math.floor(times.length * 0.9)];
   return h('section.sec', {}, head('Cycle time', 'claim to close', `9 in 10 under ${duration(ninth)}`), s('svg.cycle', { viewBox: '0 0 312 92', role: 'img', 'aria-label': `median ${duration(half)}` },
-    bars.map((count, index) => [s('rect.b-closed', { x: index * 34.6, y: 76 - (count / top) * 44, width: 32.6, height: Math.max(count ? 2 : 0, (count / top) * 44) }), count ? s('text.axis', { x: index * 34.6 + 16, y: 73 - (count / top) * 44, 'text-anchor': 'middle' }, count) : null]).flat(),
+    bars.map((count, index) => s('rect.b-closed', { x: index * 34.6, y: 76 - (count / top) * 44, width: 32.6, height: Math.max(count ? 2 : 0, (count / top) * 44) })),
     s('line.nowline', { x1: Math.min(311, (half / width) * 34.6), x2: Math.min(311, (half / width) * 34.6), y1: 4, y2: 76 }), s('text.axis.now', { x: Math.min(240, (half / width) * 34.6 + 5), y: 12 }, `median ${duration(half)}`),
+    bars.map((count, index) => (count ? s('text.axis.halo', { x: index * 34.6 + 16, y: 73 - (count / top) * 44, 'text-anchor': 'middle' }, count) : null)),
     [0, 2, 4, 6, 8].map((index) => s('text.axis', { x: index * 34.6, y: 90, 'text-anchor': index ? 'middle' : 'start' }, index ? duration(index * width) : '0'))));
 }
 
@@ -293,6 +290,6 @@ function byEpic(closed) {
   const rows = [...counts].sort((a, b) => b[1] - a[1]);
   const most = Math.max(1, ...counts.values());
   const shown = rows.slice(0, 12);
-  return h('section.sec', {}, head('By epic', 'closed'), h('table.byepic', {}, h('tbody', {}, shown.map(([id, count]) => h('tr', { 'data-key': id || 'none' }, h('th.cut', { scope: 'row' }, id ? beads.get(id)?.title ?? id : 'No epic'), h('td.bar1', {}, s('svg', { viewBox: '0 0 80 8', width: 80, height: 8, 'aria-hidden': 'true' }, s('rect.b-closed', { width: (count / most) * 80, height: 8 }))), h('td.num', {}, number(count)))))),
+  return h('section.sec', {}, head('By epic', 'closed'), rows.length ? null : h('p.dim.small', {}, 'Nothing was closed in this time.'), h('table.byepic', {}, h('tbody', {}, shown.map(([id, count]) => h('tr', { 'data-key': id || 'none' }, h('th.cut', { scope: 'row' }, id ? beads.get(id)?.title ?? id : 'No epic'), h('td.bar1', {}, s('svg', { viewBox: '0 0 80 8', width: 80, height: 8, 'aria-hidden': 'true' }, s('rect.b-closed', { width: (count / most) * 80, height: 8 }))), h('td.num', {}, number(count)))))),
     rows.length > shown.length ? h('p.small.dim', {}, `Showing ${shown.length} of ${number(rows.length)}`) : null);
 }

@@ -15,9 +15,10 @@ export function connect(cursor, onMessage) {
   }
   const worker = new SharedWorker(new URL('page/worker.js', base), { type: 'module', name: 'bd-board' });
   worker.port.onmessage = ({ data }) => onMessage(data);
-  const hello = () => worker.port.postMessage({ type: 'hello', base, bearer: token(), cursor });
+  const isHidden = () => document.visibilityState !== 'visible';
   worker.port.start();
-  hello();
+  worker.port.postMessage({ type: 'hello', base, bearer: token(), cursor, hidden: isHidden() });
+  document.addEventListener('visibilitychange', () => worker.port.postMessage({ type: 'seen', hidden: isHidden() }));
   addEventListener('pagehide', () => worker.port.postMessage({ type: 'bye' }));
   // A page that comes back from the browser's cache had said goodbye.
   addEventListener('pageshow', (event) => {

@@ -1,7 +1,8 @@
 // The timetable of agents: past thin, present thick, the lease ahead. *Now* and *Last night* share the axis.
 
-import { beads, lastSync, put } from './beads.js';
+import { beads, lastSync } from './beads.js';
 import { s } from './dom.js';
+import { put } from './multimap.js';
 import { clock, toMs } from './words.js';
 
 const HOUR_MS = 60 * 60_000;

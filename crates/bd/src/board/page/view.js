@@ -2,6 +2,7 @@
 
 import { beads } from './beads.js';
 import { Parts, patch } from './dom.js';
+import { Pace } from './pace.js';
 import { WINDOW } from './parts.js';
 
 /**
@@ -34,10 +35,6 @@ export function setQuery(changes) {
   dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
-/** After drawing, a view rests this many times as long as that took, unless the person does something. */
-const REST_FACTOR = 4;
-const MAX_REST_MS = 1_000;
-
 export class View extends HTMLElement {
   constructor() {
     super();
@@ -48,9 +45,7 @@ export class View extends HTMLElement {
     /** @type {Map<string, string[]>} the order of lists while the pointer is in them */
     this.orders = new Map();
     this.parts = new Parts();
-    /** When the last drawing ended, and how long it took. */
-    this.drawnAt = 0;
-    this.took = 0;
+    this.pace = new Pace();
     this.resting = 0;
     this.onChange = () => this.follow();
     this.onAddress = () => this.schedule();
@@ -71,7 +66,7 @@ export class View extends HTMLElement {
 
   /** Draws what has changed, at once or after a rest in proportion to what drawing costs: many changes must not keep the page busy. */
   follow() {
-    const rest = this.drawnAt + Math.min(REST_FACTOR * this.took, MAX_REST_MS) - performance.now();
+    const rest = this.pace.rest();
     if (rest <= 0) this.schedule();
     else if (!this.resting) {
       this.resting = /** @type {any} */ (setTimeout(() => {
@@ -86,11 +81,7 @@ export class View extends HTMLElement {
     this.due = true;
     requestAnimationFrame(() => {
       this.due = false;
-      if (!this.isConnected) return;
-      const start = performance.now();
-      this.render();
-      this.drawnAt = performance.now();
-      this.took = this.drawnAt - start;
+      if (this.isConnected) this.pace.measure(() => this.render());
     });
   }
 

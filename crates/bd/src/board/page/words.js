@@ -139,5 +139,24 @@ export function wordDifference(before, after) {
       push(right, true, b[j++]);
     }
   }
-  return { before: left, after: right };
+  return { before: joined(left), after: joined(right) };
+}
+
+/** Joins neighbouring words that differ into one, with the space between them. @param {[boolean, string][]} parts @returns {[boolean, string][]} */
+function joined(parts) {
+  /** @type {[boolean, string][]} */
+  const out = [];
+  for (const [own, text] of parts) {
+    const [before, gap] = out.slice(-2);
+    if (own && gap && before?.[0] && !gap[0] && !gap[1].trim()) {
+      before[1] += gap[1] + text;
+      out.pop();
+    } else out.push([own, text]);
+  }
+  return out;
+}
+
+/** Makes the first letter of a text a capital. @param {string} text */
+export function capital(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,10 +1,15 @@
 // Holds one stream for all tabs of a browser. A tab says where its snapshot ends. The stream starts at the
-// first of these cursors; a later tab gets the recent changes that its snapshot may lack.
+// first of these cursors; a later tab gets the recent changes that its snapshot may lack. Tabs that nobody
+// sees get what happened in bundles.
 
 import { followStream } from './reader.js';
 
-/** @type {Set<MessagePort>} */
-const ports = new Set();
+/** @typedef {import('./reader.js').StreamMessage} StreamMessage */
+
+/** @typedef {{ hidden: boolean, kept: StreamMessage[] }} Tab what a hidden tab will get */
+
+/** @type {Map<MessagePort, Tab>} */
+const tabs = new Map();
 /** @type {(() => void) | null} */
 let stop = null;
 let state = '';
@@ -12,42 +17,88 @@ let bearerInUse = '';
 
 /** Recent changes: more than can happen while a tab reads its snapshot. */
 const RECENT = 500;
-/** @type {import('./reader.js').StreamMessage[]} */
+/** @type {StreamMessage[]} */
 const recent = [];
+
+/** How long a hidden tab waits for changes: its title counts what needs the person. */
+const HIDDEN_MS = 5_000;
+let bundling = 0;
 
 /** @param {string} cursor */
 const placeOf = (cursor) => Number(cursor.slice(cursor.lastIndexOf('-') + 1));
 
-/** @type {any} */ (self).onconnect = (/** @type {MessageEvent} */ event) => {
-  const port = event.ports[0];
-  port.onmessage = ({ data }) => {
-    if (data.type === 'bye') {
-      ports.delete(port);
-      if (ports.size === 0 && stop) {
-        stop();
-        stop = null;
-      }
-      return;
+/** @param {MessagePort} port @param {Tab} tab */
+function sendKept(port, tab) {
+  for (const message of tab.kept.splice(0)) port.postMessage(message);
+}
+
+/** @param {StreamMessage} message */
+function send(message) {
+  const canWait = message.type === 'change' || message.type === 'pulse';
+  for (const [port, tab] of tabs) {
+    if (tab.hidden && canWait) tab.kept.push(message);
+    else {
+      sendKept(port, tab);
+      port.postMessage(message);
     }
-    ports.add(port);
-    if (stop && bearerInUse !== data.bearer) {
+  }
+  if (canWait && !bundling && [...tabs.values()].some((tab) => tab.kept.length)) {
+    bundling = /** @type {any} */ (setTimeout(() => {
+      bundling = 0;
+      for (const [port, tab] of tabs) sendKept(port, tab);
+    }, HIDDEN_MS));
+  }
+}
+
+/** Tells all tabs how many of them are visible, because they share the machine. */
+function countVisible() {
+  const visible = [...tabs.values()].filter((tab) => !tab.hidden).length;
+  for (const port of tabs.keys()) port.postMessage({ type: 'tabs', data: visible });
+}
+
+/** @param {MessagePort} port @param {any} data */
+function receive(port, data) {
+  if (data.type === 'bye') {
+    tabs.delete(port);
+    countVisible();
+    if (tabs.size === 0 && stop) {
       stop();
       stop = null;
     }
-    if (!stop) {
-      bearerInUse = data.bearer;
-      stop = followStream(data.base, data.bearer, data.cursor, (message) => {
-        if (message.type === 'open' || message.type === 'lost') state = message.type;
-        if (message.type === 'change') recent.push(message);
-        if (recent.length > RECENT) recent.shift();
-        for (const one of ports) one.postMessage(message);
-      });
-    } else {
-      if (state) port.postMessage({ type: state, data: null });
-      for (const message of recent) {
-        if (placeOf(message.data.cursor) > placeOf(data.cursor)) port.postMessage(message);
-      }
-    }
-  };
+    return;
+  }
+  const tab = tabs.get(port);
+  if (data.type === 'seen') {
+    if (!tab) return;
+    tab.hidden = data.hidden;
+    if (!tab.hidden) sendKept(port, tab);
+    countVisible();
+    return;
+  }
+  tabs.set(port, { hidden: data.hidden, kept: [] });
+  countVisible();
+  if (stop && bearerInUse !== data.bearer) {
+    stop();
+    stop = null;
+  }
+  if (!stop) {
+    bearerInUse = data.bearer;
+    stop = followStream(data.base, data.bearer, data.cursor, (message) => {
+      if (message.type === 'open' || message.type === 'lost') state = message.type;
+      if (message.type === 'change') recent.push(message);
+      if (recent.length > RECENT) recent.shift();
+      send(message);
+    });
+    return;
+  }
+  if (state) port.postMessage({ type: state, data: null });
+  for (const message of recent) {
+    if (placeOf(message.data.cursor) > placeOf(data.cursor)) port.postMessage(message);
+  }
+}
+
+/** @type {any} */ (self).onconnect = (/** @type {MessageEvent} */ event) => {
+  const port = event.ports[0];
+  port.onmessage = ({ data }) => receive(port, data);
   port.start();
 };
