@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::c_libraries::C_LIBRARIES;
 use super::metadata::{Metadata, Package};
+use super::standard_library;
 use crate::arguments::Result;
 
 /// What the C library of the machine that builds the programs adds.
@@ -16,7 +17,10 @@ the source of this release: cargo build --release.\n";
 /// Returns the text of `THIRD-PARTY-LICENCES.txt`.
 pub fn text(metadata: &Metadata) -> Result<String> {
     let foreign: Vec<&Package> = metadata.0.values().filter(|package| !package.is_own).collect();
-    let mut text = format!("bd and bb contain {} libraries.\n\n{C_LIBRARY}\n", foreign.len());
+    let mut text = format!(
+        "bd and bb contain {} libraries and the Rust standard library, whose notices are at the end.\n\n{C_LIBRARY}\n",
+        foreign.len()
+    );
     for package in &foreign {
         let _ = writeln!(text, "  {} {}: {}", package.name, package.version, package.licence);
     }
@@ -37,6 +41,13 @@ pub fn text(metadata: &Metadata) -> Result<String> {
             let _ = writeln!(text, "\n{}", file.trim_end());
         }
     }
+    let version = standard_library::version()?;
+    let _ = writeln!(
+        text,
+        "\n{}\nThe Rust standard library {version} (MIT OR Apache-2.0)\n\n{}",
+        "=".repeat(80),
+        standard_library::notices()?
+    );
     Ok(text)
 }
 

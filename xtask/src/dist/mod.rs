@@ -12,6 +12,7 @@ mod licences;
 mod metadata;
 mod npm;
 mod sbom;
+mod standard_library;
 mod tar;
 mod tree;
 mod wheel;

@@ -6,6 +6,7 @@ use super::VERSION;
 use super::architecture::Architecture;
 use super::c_libraries::{C_LIBRARIES, glibc_version};
 use super::metadata::{Metadata, Package};
+use super::standard_library;
 use crate::arguments::Result;
 
 pub fn cyclonedx(metadata: &Metadata, architecture: Architecture, epoch: u64) -> Result<String> {
@@ -14,10 +15,15 @@ pub fn cyclonedx(metadata: &Metadata, architecture: Architecture, epoch: u64) ->
     let mut components: Vec<Value> = crates.collect();
     for library in &C_LIBRARIES {
         if let Some(package) = library.package(metadata) {
-            components.push(c_component(library.name, &library.version(package)?, library.licence));
+            components.push(generic_component(library.name, &library.version(package)?, library.licence));
         }
     }
-    components.push(c_component("glibc", &glibc_version(&architecture.compiler()?)?, "LGPL-2.1-or-later"));
+    components.push(generic_component(
+        "glibc",
+        &glibc_version(&architecture.compiler()?)?,
+        "LGPL-2.1-or-later",
+    ));
+    components.push(generic_component("rust-std", &standard_library::version()?, "MIT OR Apache-2.0"));
     let references = |package: &Package| -> Vec<String> {
         package.dependencies.iter().filter_map(|id| metadata.0.get(id)).map(reference).collect()
     };
@@ -56,7 +62,7 @@ fn component(package: &Package) -> Value {
     })
 }
 
-fn c_component(name: &str, version: &str, licence: &str) -> Value {
+fn generic_component(name: &str, version: &str, licence: &str) -> Value {
     let reference = format!("pkg:generic/{name}@{version}");
     json!({
         "type": "library",
