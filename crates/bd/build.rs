@@ -16,6 +16,9 @@ fn main() {
         stand_in_for_shared_libraries(Path::new(&out))
             .expect("the directory cargo made for us can be written to");
         println!("cargo::rustc-link-arg-bins=-static");
+        println!("cargo::rerun-if-changed=start.ld");
+        let directory = env::var("CARGO_MANIFEST_DIR").expect("cargo says where the package is");
+        println!("cargo::rustc-link-arg-bins=-Wl,-T,{directory}/start.ld");
         println!("cargo::rustc-link-arg-bins=-L{out}");
     } else {
         // Then at least each function is looked up when it is first called: a command needs a tenth of them.
