@@ -1,16 +1,23 @@
 //! Cheap checks of environment variable names, which every command makes.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
 
 /// The environment that this process was started with, as the kernel keeps it. It is accurate here because
 /// `bd` never sets the variables it looks for.
 const KERNEL_COPY: &str = "/proc/self/environ";
 
+/// Most environments fit into one read of this size.
+const USUAL_BYTES: usize = 32 * 1024;
+
 /// Returns whether a variable whose name begins with `prefix` has a value. The standard library copies every
 /// variable into its own string, which took a quarter of the instructions of a short command.
 pub fn has_value_with_prefix(prefix: &str) -> bool {
-    match std::fs::read(KERNEL_COPY) {
-        Ok(entries) => entries.split(|byte| *byte == 0).any(|entry| entry_matches(entry, prefix)),
+    // The kernel does not tell the size of this file, so `fs::read` would begin with small pieces.
+    let mut entries = Vec::with_capacity(USUAL_BYTES);
+    match File::open(KERNEL_COPY).and_then(|mut file| file.read_to_end(&mut entries)) {
+        Ok(_) => entries.split(|byte| *byte == 0).any(|entry| entry_matches(entry, prefix)),
         Err(_) => std::env::vars_os().any(|(name, value)| variable_matches(&name, &value, prefix)),
     }
 }

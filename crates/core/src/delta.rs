@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::body::Body;
-use crate::canonical::to_canonical;
 use crate::setting::{self, StoredSetting};
+use crate::size;
 use crate::snapshot::FIRST_FORMAT_VERSION;
 use crate::store_id::{self, StoredStoreId};
 use crate::{
@@ -110,7 +110,7 @@ impl Delta {
         let mut parts = vec![Self::default()];
         let mut filled = 0;
         for (lineage, patch) in std::mem::take(&mut self.beads) {
-            let size = to_canonical(&Body::of_patch(&patch)).len();
+            let size = size::patch_bytes(&patch);
             if filled > 0 && filled + size > bytes {
                 parts.push(Self::default());
                 filled = 0;

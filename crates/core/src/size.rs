@@ -3,12 +3,14 @@
 use crate::canonical::to_canonical;
 use crate::limits::{MAX_LINE_BYTES, MAX_NOTES_BYTES};
 use crate::line::bead_line;
-use crate::{Bead, BeadId, Catalog, Delta, Error, Lineage, Note, Result};
+use crate::{Bead, BeadId, Catalog, Delta, Error, Lineage, Note, Patch, Result};
 
 /// One byte of text takes at most this many bytes in JSON (`\u00xx`).
 const WORST_ESCAPE: usize = 6;
 /// A generous estimate for the stamps, names and punctuation of a line.
 const OVERHEAD: usize = 8 * 1024;
+/// About the size of the stamps, names and punctuation of a new bead in the journal.
+const PATCH_OVERHEAD: usize = 512;
 
 /// Rejects a delta that would make a bead's line too long.
 pub(crate) fn check(catalog: &Catalog, delta: &Delta) -> Result<()> {
@@ -67,6 +69,25 @@ fn text_bytes(bead: &Bead) -> usize {
         + bead.labels.value.iter().map(|label| label.as_str().len()).sum::<usize>()
         + bead.notes.values().map(|note| note_bytes(note)).sum::<usize>()
         + if metadata.is_empty() { 0 } else { to_canonical(metadata).len() }
+}
+
+/// Estimates the size of a patch in the journal. It counts no escapes, so the patch may take up to
+/// [`WORST_ESCAPE`] times as much.
+pub(crate) fn patch_bytes(patch: &Patch) -> usize {
+    let texts = [&patch.description, &patch.design, &patch.acceptance_criteria];
+    let metadata = patch.metadata.as_ref().map(|register| register.value.as_map());
+    PATCH_OVERHEAD
+        + texts.into_iter().flatten().map(|register| register.value.as_str().len()).sum::<usize>()
+        + patch.title.as_ref().map_or(0, |register| register.value.as_str().len())
+        + patch.status.as_ref().map_or(0, |register| register.value.closed_reason.as_str().len())
+        + patch
+            .labels
+            .iter()
+            .flat_map(|register| register.value.iter())
+            .map(|one| one.as_str().len())
+            .sum::<usize>()
+        + patch.notes.iter().map(|note| note_bytes(note)).sum::<usize>()
+        + metadata.filter(|map| !map.is_empty()).map_or(0, |map| to_canonical(map).len())
 }
 
 fn note_bytes(note: &Note) -> usize {

@@ -159,11 +159,10 @@ fn the_later_prefix_of_two_deltas_wins_in_any_order() {
 fn a_delta_can_be_split_into_parts_of_limited_size() {
     let mut delta = of_every_kind();
     for number in 0..3 {
-        // Stamps of one digit, so that all bodies have the same size.
         delta.join(&birth(&format!("bd-{number}"), 3 + number).1);
     }
-    let body = serde_json::to_value(&delta).unwrap()["beads"][0]["body"].to_string().len();
-    for (bytes, beads) in [(1, vec![1; 5]), (2 * body, vec![2, 2, 1]), (usize::MAX, vec![5])] {
+    // A bead counts as its texts and 512 bytes.
+    for (bytes, beads) in [(1, vec![1; 5]), (1_100, vec![2, 2, 1]), (usize::MAX, vec![5])] {
         let parts = delta.clone().split(bytes);
         let filled: Vec<usize> =
             parts.iter().map(|part| part.beads.len()).filter(|beads| *beads > 0).collect();

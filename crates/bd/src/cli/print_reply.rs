@@ -23,8 +23,8 @@ pub fn print(reply: &Reply, arguments: &[OsString]) -> u8 {
     let (mut stdout, mut stderr) = (std::io::stdout().lock(), std::io::stderr().lock());
     let _ = stderr.write_all(reply.stderr.as_bytes());
     let printed = stdout.write_all(reply.stdout.as_bytes()).map_err(CopyError::Output);
-    let printed =
-        printed.and_then(|()| reply.streamed_body.as_ref().map_or(Ok(()), |body| body.copy_to(&mut stdout)));
+    let printed = printed
+        .and_then(|()| reply.streamed_body.as_ref().map_or(Ok(()), |body| body.copy_to_file(&mut stdout)));
     let printed = printed.and_then(|()| stdout.flush().map_err(CopyError::Output));
     if let Some(failure) = &reply.error {
         // This reply was not rendered, such as `busy` from a daemon with too many clients.

@@ -1,6 +1,9 @@
 //! Validates an input against the published schema, so that the two cannot differ. Supports the keywords of
 //! draft-07 that our schemas use; a test ensures that they use no others.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use beads_engine::failure::{Code, Failure};
 use regex_lite::Regex;
 use serde_json::{Map, Value, json};
@@ -28,7 +31,7 @@ fn visit(schema: &Value, value: &mut Value, path: &mut Vec<String>) -> Result<()
         Value::Null | Value::Bool(_) => {}
     }
     match schema.get("not") {
-        Some(unwanted) if visit(unwanted, &mut value.clone(), &mut Vec::new()).is_ok() => {
+        Some(unwanted) if accepts(unwanted, value)? => {
             let what = match value {
                 Value::Object(_) => "has mutually exclusive fields",
                 _ => "has invalid characters",
@@ -37,6 +40,27 @@ fn visit(schema: &Value, value: &mut Value, path: &mut Vec<String>) -> Result<()
         }
         _ => read_time(schema, value, path),
     }
+}
+
+/// Returns whether a schema accepts the value. The usual schema is one pattern, which needs no error message.
+fn accepts(schema: &Value, value: &Value) -> Result<bool, Failure> {
+    match (schema.as_object().map(|keywords| (keywords.len(), keywords.get("pattern"))), value) {
+        (Some((1, Some(Value::String(pattern)))), Value::String(text)) => matches_pattern(pattern, text),
+        _ => Ok(visit(schema, &mut value.clone(), &mut Vec::new()).is_ok()),
+    }
+}
+
+/// Returns whether a text matches a pattern of a schema. Every pattern is compiled once: that takes longer
+/// than applying an operation, and a batch has thousands of lines.
+fn matches_pattern(pattern: &str, text: &str) -> Result<bool, Failure> {
+    static COMPILED: Mutex<BTreeMap<String, Regex>> = Mutex::new(BTreeMap::new());
+    let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = compiled.get(pattern) {
+        return Ok(known.is_match(text));
+    }
+    let new = Regex::new(pattern)
+        .map_err(|error| Failure::new(Code::InternalError, format!("pattern {pattern:?}: {error}")))?;
+    Ok(compiled.entry(pattern.to_owned()).or_insert(new).is_match(text))
 }
 
 /// Converts a time to milliseconds. Refuses what the pattern cannot check, such as an unknown time zone.
@@ -123,14 +147,12 @@ fn check_text(schema: &Map<String, Value>, text: &str, path: &[String]) -> Resul
     if bound("maxLength").is_some_and(|most| length > most) {
         return Err(invalid(path, &format!("is too long: {length} characters"), schema, &Value::Null));
     }
-    if let Some(pattern) = schema.get("pattern").and_then(Value::as_str) {
-        let pattern = Regex::new(pattern)
-            .map_err(|error| Failure::new(Code::InternalError, format!("pattern {pattern:?}: {error}")))?;
-        if !pattern.is_match(text) {
-            return Err(invalid(path, "does not have the expected form", schema, &given()));
+    match schema.get("pattern").and_then(Value::as_str) {
+        Some(pattern) if !matches_pattern(pattern, text)? => {
+            Err(invalid(path, "does not have the expected form", schema, &given()))
         }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn check_number(schema: &Map<String, Value>, number: f64, path: &[String]) -> Result<(), Failure> {
