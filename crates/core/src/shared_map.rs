@@ -133,8 +133,14 @@ impl<K: Ord + Clone, V: Clone> SharedMap<K, V> {
     /// Returns the entries in chunks that are not shared with `base`. They include all entries that differ
     /// from `base`, and some that may not.
     pub fn changed_since<'a>(&'a self, base: &Self) -> impl Iterator<Item = (&'a K, &'a V)> {
-        let shared: BTreeSet<_> = base.chunks.iter().map(Arc::as_ptr).collect();
-        let chunks = self.chunks.iter().filter(move |chunk| !shared.contains(&Arc::as_ptr(chunk)));
+        let is_same = |(one, other): &(&Arc<_>, &Arc<_>)| Arc::ptr_eq(one, other);
+        // Most changes are in one place, mostly at the end.
+        let before = self.chunks.iter().zip(&base.chunks).take_while(is_same).count();
+        let (ours, theirs) = (&self.chunks[before..], &base.chunks[before..]);
+        let after = ours.iter().rev().zip(theirs.iter().rev()).take_while(is_same).count();
+        let (ours, theirs) = (&ours[..ours.len() - after], &theirs[..theirs.len() - after]);
+        let shared: BTreeSet<_> = theirs.iter().map(Arc::as_ptr).collect();
+        let chunks = ours.iter().filter(move |chunk| !shared.contains(&Arc::as_ptr(chunk)));
         chunks.flat_map(|chunk| chunk.iter().map(|(key, value)| (key, value)))
     }
 

@@ -39,7 +39,11 @@ const NO_TOKEN: &str = "00000000-0000-0000-0000-000000000000";
 pub struct PostgresHub {
     runtime: Runtime,
     client: Client,
-    notifications: mpsc::UnboundedReceiver<()>,
+    /// Receives the process of the server that sent each notification.
+    notifications: mpsc::UnboundedReceiver<i32>,
+    /// The process that serves this connection, and whether a notification of it has arrived.
+    own_process: i32,
+    hears: bool,
     member: Member,
     epoch: i32,
     number: i32,
@@ -73,13 +77,16 @@ impl PostgresHub {
             while let Some(Ok(message)) =
                 std::future::poll_fn(|context| connection.poll_message(context)).await
             {
-                if matches!(message, AsyncMessage::Notification(_)) && send.send(()).is_err() {
+                if let AsyncMessage::Notification(sent) = message
+                    && send.send(sent.process_id()).is_err()
+                {
                     return;
                 }
             }
         });
         let member = Member { store: String::new(), replica: NO_TOKEN.to_owned() };
-        let hub = Self { runtime, client, notifications, member, epoch: 0, number: 0 };
+        let (own_process, hears, epoch, number) = (0, false, 0, 0);
+        let hub = Self { runtime, client, notifications, own_process, hears, member, epoch, number };
         // The functions refuse other levels, which may be the default of the database.
         hub.batch("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED")?;
         Ok(hub)
@@ -117,28 +124,39 @@ impl PostgresHub {
     }
 
     /// Starts to listen, and notifies itself: if that does not arrive, a transaction pooler is in between.
-    pub fn listen(&self) -> Result<()> {
+    pub fn listen(&mut self) -> Result<()> {
+        self.own_process = column(&Self::one(self.query("SELECT pg_backend_pid()", &[])?)?, 0)?;
         let channel = self.channel();
         self.batch(&format!("LISTEN {channel}"))?;
         // In a transaction of its own: within one, a pooler would pass it on.
         self.batch(&format!("SELECT pg_notify('{channel}', '')"))
     }
 
-    /// Waits for a notification, a command, or the end of a time.
+    /// Waits for a notification, a command, or the end of a time. Of the notifications that this machine caused
+    /// itself, only the first one counts: it shows that they arrive.
     pub fn wait<C>(&mut self, commands: &mut mpsc::UnboundedReceiver<C>, timeout: Duration) -> Woken<C> {
-        let Self { runtime, notifications, .. } = self;
+        let Self { runtime, notifications, own_process, hears, .. } = self;
         runtime.block_on(async {
-            tokio::select! {
-                biased;
-                command = commands.recv() => Woken::Command(command),
-                notified = notifications.recv() => match notified {
-                    Some(()) => {
-                        while notifications.try_recv().is_ok() {}
-                        Woken::Notified
-                    }
-                    None => Woken::Lost,
-                },
-                () = tokio::time::sleep(timeout) => Woken::Timeout,
+            let end = tokio::time::sleep(timeout);
+            tokio::pin!(end);
+            loop {
+                let first = tokio::select! {
+                    biased;
+                    command = commands.recv() => return Woken::Command(command),
+                    notified = notifications.recv() => match notified {
+                        Some(process) => process,
+                        None => return Woken::Lost,
+                    },
+                    () = &mut end => return Woken::Timeout,
+                };
+                let mut is_news = !*hears || first != *own_process;
+                while let Ok(process) = notifications.try_recv() {
+                    is_news |= process != *own_process;
+                }
+                if is_news {
+                    *hears = true;
+                    return Woken::Notified;
+                }
             }
         })
     }
