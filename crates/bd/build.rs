@@ -16,14 +16,24 @@ fn main() {
         stand_in_for_shared_libraries(Path::new(&out))
             .expect("the directory cargo made for us can be written to");
         println!("cargo::rustc-link-arg-bins=-static");
-        println!("cargo::rerun-if-changed=start.ld");
-        let directory = env::var("CARGO_MANIFEST_DIR").expect("cargo says where the package is");
-        println!("cargo::rustc-link-arg-bins=-Wl,-T,{directory}/start.ld");
+        if reads_linker_scripts() {
+            println!("cargo::rerun-if-changed=start.ld");
+            let directory = env::var("CARGO_MANIFEST_DIR").expect("cargo says where the package is");
+            println!("cargo::rustc-link-arg-bins=-Wl,-T,{directory}/start.ld");
+        }
         println!("cargo::rustc-link-arg-bins=-L{out}");
     } else {
         // Then at least each function is looked up when it is first called: a command needs a tenth of them.
         println!("cargo::rustc-link-arg-bins=-Wl,-z,lazy");
     }
+}
+
+/// Returns whether the linker takes `start.ld`. The usual ones do, GNU ld and lld; mold and gold do not.
+fn reads_linker_scripts() -> bool {
+    let chosen = ["CARGO_ENCODED_RUSTFLAGS", "RUSTC_LINKER"].map(|name| env::var(name).unwrap_or_default());
+    !["fuse-ld", "mold", "gold", "wild"]
+        .iter()
+        .any(|other| chosen.iter().any(|chosen| chosen.contains(other)))
 }
 
 /// The compiler of Rust asks for the shared ones by name, wherever `-static` stands. (Its own `+crt-static` cannot be given to
