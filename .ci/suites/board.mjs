@@ -382,6 +382,11 @@ async function tabsAndSleep(_, repo) {
   again.child.kill();
 }
 
+/** Tabs share one stream and one share of the machine. */
+function tabs() {
+  execFileSync(process.execPath, [new URL('board_tabs.mjs', import.meta.url).pathname, scratch], { stdio: 'inherit', timeout: 60_000 });
+}
+
 /** 10,000 beads: every view, cut lists that say so, at most 1 MB. `board_bench.mjs` measures the speed. */
 async function manyBeads() {
   const repo = seedMany('many', 10_000);
@@ -435,7 +440,7 @@ try {
   const board = await startBoard(repo);
   check((statSync(join(repo, '.git', 'beads', 'board-token')).mode & 0o777) === 0o600, 'the token file is private');
   const only = process.env.ONLY?.split(',');
-  const steps = { everyView, hostile, live, concurrentEdit, strangers, readOnly: () => readOnly(repo), exportedFile: () => exportedFile(repo), killedDaemon, once, undoes, undoesOfConflicts, repairs, partsAndIndexes, newToken, otherHost, bigExport, tabsAndSleep, manyBeads };
+  const steps = { everyView, hostile, live, concurrentEdit, strangers, readOnly: () => readOnly(repo), exportedFile: () => exportedFile(repo), killedDaemon, once, undoes, undoesOfConflicts, repairs, partsAndIndexes, newToken, otherHost, bigExport, tabs, tabsAndSleep, manyBeads };
   for (const [name, step] of Object.entries(steps)) {
     if (only && !only.includes(name)) continue;
     const begin = Date.now();

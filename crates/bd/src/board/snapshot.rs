@@ -122,12 +122,15 @@ impl About {
 /// Reads everything the page starts from.
 pub fn snapshot(store: &StoreClient, read_only: bool) -> Result<Snapshot, Failure> {
     // The cursor comes first: what happens while the rest is read is sent again, which changes nothing.
-    Ok(Snapshot {
-        cursor: newest_cursor(store)?,
-        about: About::new(store, read_only),
-        beads: store.query(Query::Overview { ids: None })?,
-        pulse: pulse(store, PulseParts::ALL)?,
-    })
+    let cursor = newest_cursor(store)?;
+    // The page waits for both, and the daemon answers long queries on two threads.
+    let (beads, pulse) = std::thread::scope(|scope| {
+        let beads = scope.spawn(|| store.query(Query::Overview { ids: None }));
+        let pulse = pulse(store, PulseParts::ALL);
+        (beads.join(), pulse)
+    });
+    let beads = beads.map_err(|_| Failure::internal("reading the beads panicked"))??;
+    Ok(Snapshot { cursor, about: About::new(store, read_only), beads, pulse: pulse? })
 }
 
 /// Returns where the event log ends.

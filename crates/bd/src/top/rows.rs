@@ -1,5 +1,7 @@
 //! How the lines of a screen are divided among its sections, and the text of each row.
 
+use std::collections::BTreeSet;
+
 use beads_core::query::WorkerState;
 use beads_engine::request::LocalClock;
 use unicode_width::UnicodeWidthStr;
@@ -68,6 +70,8 @@ impl Share {
 pub struct Columns {
     pub id: usize,
     pub name: usize,
+    /// Whether names are shown without their host.
+    pub is_short: bool,
 }
 
 impl Columns {
@@ -76,12 +80,21 @@ impl Columns {
         let ids = snapshot.stuck.iter().map(|one| one.id.as_str());
         let ids = ids.chain(snapshot.agents.iter().filter_map(|one| one.id.as_deref()));
         let ids = ids.chain(snapshot.next.iter().map(|one| one.id.as_str()));
-        let names = snapshot.agents.iter().map(|one| one.name.as_str());
+        // A narrow screen has no room for hosts, unless they tell two agents apart.
+        let shorts: BTreeSet<&str> = snapshot.agents.iter().map(|one| short(&one.name)).collect();
+        let is_short = !is_wide && shorts.len() == snapshot.agents.len();
+        let names = snapshot.agents.iter().map(|one| if is_short { short(&one.name) } else { &one.name });
         Self {
             id: ids.map(UnicodeWidthStr::width).max().unwrap_or(0).clamp(4, limit),
             name: names.map(UnicodeWidthStr::width).max().unwrap_or(0).clamp(4, limit),
+            is_short,
         }
     }
+}
+
+/// Returns the name of an agent without its host.
+fn short(name: &str) -> &str {
+    name.split_once('@').map_or(name, |(name, _)| name)
 }
 
 /// Returns the text of a stuck bead after its word.
@@ -113,7 +126,8 @@ pub fn agent(one: &Agent, columns: Columns, width: usize, now_ms: u64) -> String
     let since = |at: Option<u64>| at.map(|at| duration(now_ms.saturating_sub(at)));
     let sign = since(one.seen_ms).unwrap_or_else(|| "-".to_owned());
     let in_hand = since(one.since_ms).unwrap_or_else(|| "-".to_owned());
-    let (name, id) = (fit(&one.name, columns.name), fit(one.id.as_deref().unwrap_or_default(), columns.id));
+    let name = if columns.is_short { short(&one.name) } else { &one.name };
+    let (name, id) = (fit(name, columns.name), fit(one.id.as_deref().unwrap_or_default(), columns.id));
     let rest = width.saturating_sub(columns.name + columns.id + 2);
     if rest < 24 {
         return fit(&format!("{name} {id} {}", right(&sign, 7)), width);

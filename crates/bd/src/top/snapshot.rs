@@ -369,7 +369,10 @@ impl<'a> Behind<'a> {
 
 /// Returns the agents, trouble first, then by name.
 fn agents(workers: &[Worker]) -> Vec<Agent> {
-    let mut agents: Vec<Agent> = workers.iter().map(agent).collect();
+    // Someone who only filed beads is no agent, as on the board.
+    let is_agent =
+        |one: &&Worker| !one.holds.is_empty() || one.closed > 0 || one.notes > 0 || !one.sessions.is_empty();
+    let mut agents: Vec<Agent> = workers.iter().filter(is_agent).map(agent).collect();
     let rank = |state: WorkerState| match state {
         WorkerState::Dead => 0,
         WorkerState::Hung => 1,

@@ -142,6 +142,18 @@ SYNC FAILS for 44 min: origin refuses the login. 23 changes wait here.    s sync
 }
 
 #[test]
+fn a_narrow_screen_leaves_out_hosts_that_tell_no_agents_apart() {
+    let mut screen = screen();
+    let names = |screen: &Screen, size| drawn(screen, size).join("\n");
+    let held = |name: &str| agent(WorkerState::Working, name, "bd-1", "Merge queue", (1, 2));
+    screen.snapshot.agents = vec![held("claude-1@build2"), held("claude-2@build2")];
+    assert!(names(&screen, (80, 24)).contains(" work claude-1 bd-1"));
+    assert!(names(&screen, (160, 45)).contains("claude-1@build2"));
+    screen.snapshot.agents = vec![held("claude@east"), held("claude@west")];
+    assert!(names(&screen, (80, 24)).contains("claude@west"));
+}
+
+#[test]
 fn wide_screens_have_a_column_for_what_comes_next_and_notes() {
     let text = drawn(&screen(), (160, 45)).join("\n");
     for expected in [

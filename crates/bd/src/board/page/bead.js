@@ -171,8 +171,10 @@ export class BeadView extends View {
       if (event.type === 'updated' && event.fields?.length === 1 && event.fields[0] === 'assignee_expires') continue;
       const glyph = { claimed: 'held', closed: 'closed', released: 'ready', expired: 'gone', conflict: 'conflict', unblocked: 'arrow', reopened: 'arrow', updated: 'edit', handed_over: 'arrow', cancelled: 'gone' }[event.type] ?? 'dot';
       const style = { closed: 'done', claimed: 'act', conflict: 'bad', expired: 'bad', unblocked: 'done' }[event.type] ?? '';
-      const words = event.type === 'updated' ? ` changed ${event.fields?.map(fieldName).join(', ') ?? 'it'}` : ` ${event.type.replace('_', ' ')}`;
-      add(toMs(event.at), 'changes', glyph, style, [event.by ? h('b', {}, actorName(event.by)) : 'The store', words, event.text && event.type !== 'closed' ? `: ${event.text}` : ''], event.type === 'closed' && event.text ? h('p', {}, event.text) : null);
+      const fields = event.fields?.map(fieldName).join(', ');
+      const words = event.type === 'updated' ? ` changed ${fields ?? 'it'}`
+        : event.type === 'conflict' ? ` wrote ${fields ? `the ${fields}` : 'a field'} at the same time as another machine and was overwritten` : ` ${event.type.replace('_', ' ')}`;
+      add(toMs(event.at), 'changes', glyph, style, [...(event.type === 'unblocked' ? ['Unblocked: everything that it waited for is closed'] : [event.by ? h('b', {}, actorName(event.by)) : 'The store', words]), event.text && event.type !== 'closed' ? `: ${event.text}` : ''], event.type === 'closed' && event.text ? h('p', {}, event.text) : null);
     }
     for (const one of this.page.mail.messages) {
       add(toMs(one.created_at), 'mail', 'mail', '', [h('b', {}, one.from_agent), ` ${one.category} to `, h('b', {}, one.to_agent), `: ${one.subject}`], one.body && one.body !== one.subject ? markdown(one.body) : null);

@@ -37,7 +37,7 @@ export class NowView extends View {
     const agents = beads.agents();
     const states = agents.map(shownState);
     const working = states.filter((state) => state === 'working' || state === 'slow' || state === 'quiet').length;
-    const others = [['gone', 'gone'], ['idle', 'idle'], ['unknown', 'no news']]
+    const others = [['gone', 'gone'], ['idle', 'idle'], ['unknown', 'not heard of']]
       .map(([state, word]) => [states.filter((one) => one === state).length, word]).filter(([count]) => count).map(([count, word]) => `${count} ${word}`);
     const needed = needs();
     const oldest = needed.reduce((first, one) => (one.since && one.since < (first?.since ?? Infinity) ? one : first), /** @type {any} */ (null));

@@ -86,7 +86,7 @@ export const SHOWN_WORDS = {
   working: ['held', 'act', 'working'],
   quiet: ['held', 'act', 'quiet'],
   idle: ['idle', 'faint', 'idle'],
-  unknown: ['unknown', 'faint', 'no news'],
+  unknown: ['unknown', 'faint', 'not heard of'],
 };
 
 /** What the board knows of each agent's state. @returns {Map<string, Shown>} */
