@@ -201,18 +201,15 @@ impl Worker {
                 if is_next { Ok(()) } else { self.fetch(hub) }
             }
             Command::Claim(seq, cursor, request) => {
-                let answer = hub.claim(seq, &cursor, &request)?;
-                let fetch = match &answer {
-                    ClaimAnswer::Granted(_, cursor) => !self.advance(cursor),
-                    ClaimAnswer::Behind => true,
-                    _ => false,
-                };
-                if fetch && matches!(answer, ClaimAnswer::Behind) {
-                    self.fetch(hub)?;
-                    return self.send(Event::Claimed(answer));
+                let (answer, fetched) = hub.claim_and_fetch(seq, &cursor, &request, &self.cursor)?;
+                if let ClaimAnswer::Granted(_, own) = &answer {
+                    self.advance(own);
+                    self.send(Event::Claimed(answer))?;
+                    return self.take(hub, fetched);
                 }
-                self.send(Event::Claimed(answer))?;
-                if fetch { self.fetch(hub) } else { Ok(()) }
+                // A claim that was refused is tried again with what the engine lacked.
+                self.take(hub, fetched)?;
+                self.send(Event::Claimed(answer))
             }
         }
     }
@@ -228,15 +225,22 @@ impl Worker {
 
     /// Fetches and reports everything that was after the cursor.
     fn fetch(&mut self, hub: &mut PostgresHub) -> Result<(), End> {
+        let fetched = hub.fetch_since(&self.cursor)?;
+        self.take(hub, fetched)
+    }
+
+    /// Reports the deltas of a fetch that are after the cursor, and fetches those that did not fit.
+    fn take(&mut self, hub: &mut PostgresHub, mut fetched: Fetched) -> Result<(), End> {
         loop {
-            let Fetched { rows, more } = hub.fetch_since(&self.cursor)?;
-            if let Some(last) = rows.last() {
+            fetched.rows.retain(|row| row.cursor.n > self.cursor.n);
+            if let Some(last) = fetched.rows.last() {
                 self.cursor = last.cursor.clone();
-                self.send(Event::Rows(rows))?;
+                self.send(Event::Rows(fetched.rows))?;
             }
-            if !more {
+            if !fetched.more {
                 return Ok(());
             }
+            fetched = hub.fetch_since(&self.cursor)?;
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A hub on PostgreSQL. All decisions are made by the functions in `schema.sql`.
 
 mod address;
+mod claim;
 mod schema;
 mod tls;
 
@@ -19,7 +20,6 @@ use super::{
     Attached, ClaimAnswer, ClaimNews, ClaimRequest, Compaction, Fetched, Grant, HUB_VERSION, Hub, HubCursor,
     HubHistory, HubRow, Member, RowContent,
 };
-use crate::hub::outgoing::lineage_key;
 use crate::{Error, Result};
 
 /// The size of one fetch.
@@ -100,22 +100,24 @@ impl PostgresHub {
     /// Runs a statement. It is not prepared under a name, because that fails behind a transaction pooler, and
     /// takes one round trip.
     fn query(&self, sql: &str, parameters: &[(&(dyn ToSql + Sync), Type)]) -> Result<Vec<Row>> {
-        within(&self.runtime, self.client.query_typed(sql, parameters))?.map_err(|error| failure(&error))
+        within(&self.runtime, self.rows(sql, parameters))?
     }
 
-    /// Like [`query`](Self::query), and wakes the other machines. `NOTIFY` takes a lock of the whole database
-    /// at commit, so it is a second statement in the same round trip.
+    /// Like [`query`](Self::query), and wakes the other machines in the same round trip.
     fn query_and_notify(&self, sql: &str, parameters: &[(&(dyn ToSql + Sync), Type)]) -> Result<Vec<Row>> {
+        let both = async { tokio::join!(self.rows(sql, parameters), self.notified()).0 };
+        within(&self.runtime, both)?
+    }
+
+    async fn rows(&self, sql: &str, parameters: &[(&(dyn ToSql + Sync), Type)]) -> Result<Vec<Row>> {
+        self.client.query_typed(sql, parameters).await.map_err(|error| failure(&error))
+    }
+
+    /// Wakes the other machines. `NOTIFY` takes a lock of the whole database at commit, so it is a statement of
+    /// its own. A lost notification costs the others one poll.
+    async fn notified(&self) {
         let channel = self.channel();
-        let notify = [(&channel as &(dyn ToSql + Sync), Type::TEXT)];
-        let both = async {
-            let first = self.client.query_typed(sql, parameters);
-            let second = self.client.query_typed("SELECT pg_notify($1, '')", &notify);
-            // A lost notification costs the others one poll.
-            let (first, _) = tokio::join!(first, second);
-            first
-        };
-        within(&self.runtime, both)?.map_err(|error| failure(&error))
+        let _ = self.rows("SELECT pg_notify($1, '')", &[(&channel, Type::TEXT)]).await;
     }
 
     /// Returns the name of the channel. Channel names are visible to every role, so it is only a number.
@@ -159,6 +161,30 @@ impl PostgresHub {
                 }
             }
         })
+    }
+
+    /// Returns deltas after a cursor.
+    async fn fetched_since(&self, cursor: &HubCursor) -> Result<Fetched> {
+        let (n, token) = columns(cursor);
+        let parameters: [(&(dyn ToSql + Sync), Type); 6] = [
+            (&self.member.store, Type::TEXT),
+            (&self.member.replica, Type::TEXT),
+            (&self.epoch, Type::INT4),
+            (&n, Type::INT8),
+            (&token, Type::TEXT),
+            (&FETCH_BYTES, Type::INT8),
+        ];
+        let sql = "SELECT n, token::text, replica::text, lineage, holder, fence_ms, fence_counter, until_ms, payload \
+                   FROM beads.fetch($1, $2::uuid, $3, $4, $5::uuid, $6)";
+        let rows = self.rows(sql, &parameters).await?;
+        let rows: Vec<HubRow> = rows.iter().map(hub_row).collect::<Result<_>>()?;
+        // The function stops after the delta that exceeds the size.
+        let size = |row: &HubRow| match &row.content {
+            RowContent::Payload(payload) => ROW_BYTES + signed(payload.len() as u64),
+            RowContent::Grant(_) => ROW_BYTES,
+        };
+        let more = rows.iter().map(size).sum::<i64>() > FETCH_BYTES;
+        Ok(Fetched { rows, more })
     }
 
     fn one(rows: Vec<Row>) -> Result<Row> {
@@ -227,27 +253,7 @@ impl Hub for PostgresHub {
     }
 
     fn fetch_since(&mut self, cursor: &HubCursor) -> Result<Fetched> {
-        let (n, token) = columns(cursor);
-        let rows = self.query(
-            "SELECT n, token::text, replica::text, lineage, holder, fence_ms, fence_counter, until_ms, payload \
-             FROM beads.fetch($1, $2::uuid, $3, $4, $5::uuid, $6)",
-            &[
-                (&self.member.store, Type::TEXT),
-                (&self.member.replica, Type::TEXT),
-                (&self.epoch, Type::INT4),
-                (&n, Type::INT8),
-                (&token, Type::TEXT),
-                (&FETCH_BYTES, Type::INT8),
-            ],
-        )?;
-        let rows: Vec<HubRow> = rows.iter().map(hub_row).collect::<Result<_>>()?;
-        // The function stops after the delta that exceeds the size.
-        let size = |row: &HubRow| match &row.content {
-            RowContent::Payload(payload) => ROW_BYTES + signed(payload.len() as u64),
-            RowContent::Grant(_) => ROW_BYTES,
-        };
-        let more = rows.iter().map(size).sum::<i64>() > FETCH_BYTES;
-        Ok(Fetched { rows, more })
+        within(&self.runtime, self.fetched_since(cursor))?
     }
 
     fn snapshot(&mut self) -> Result<Option<(HubCursor, Vec<u8>)>> {
@@ -264,26 +270,8 @@ impl Hub for PostgresHub {
     }
 
     fn claim(&mut self, seq: u64, cursor: &HubCursor, request: &ClaimRequest) -> Result<ClaimAnswer> {
-        let (seq, n, lease) = (signed(seq), signed(cursor.n), signed(request.lease_ms));
-        let lineages: Vec<String> = request.candidates.iter().map(|(one, _)| lineage_key(one)).collect();
-        let above: Vec<i64> = request.candidates.iter().map(|(_, stamp)| signed(stamp.ms())).collect();
-        let rows = self.query_and_notify(
-            "SELECT beads.claim($1, $2::uuid, $3, $4, $5, $6, $7, $8, $9, $10)::text",
-            &[
-                (&self.member.store, Type::TEXT),
-                (&self.member.replica, Type::TEXT),
-                (&self.epoch, Type::INT4),
-                (&seq, Type::INT8),
-                (&request.id, Type::TEXT),
-                (&n, Type::INT8),
-                (&request.holder.as_str(), Type::TEXT),
-                (&lease, Type::INT8),
-                (&lineages, Type::TEXT_ARRAY),
-                (&above, Type::INT8_ARRAY),
-            ],
-        )?;
-        let row = Self::one(rows)?;
-        claim_answer(column(&row, 0)?, request)
+        let both = async { tokio::join!(self.asked_for_claim(seq, cursor, request), self.notified()).0 };
+        within(&self.runtime, both)?
     }
 
     fn compaction(&mut self) -> Result<Compaction> {
@@ -331,34 +319,6 @@ fn hub_row(row: &Row) -> Result<HubRow> {
         }
     };
     Ok(HubRow { cursor, replica: column(row, 2)?, content })
-}
-
-/// Parses the answer to a claim.
-fn claim_answer(text: &str, request: &ClaimRequest) -> Result<ClaimAnswer> {
-    let invalid = |reason: &str| Error::HubInvalid(format!("the answer to a claim {reason}"));
-    let answer: serde_json::Value = serde_json::from_str(text).map_err(|_| invalid("is not JSON"))?;
-    let whole = |name: &str| answer[name].as_i64().ok_or_else(|| invalid("lacks a number"));
-    match answer["status"].as_str().unwrap_or_default() {
-        "granted" => {
-            let index = usize::try_from(whole("index")?).unwrap_or(usize::MAX);
-            let (lineage, _) = request.candidates.get(index).ok_or_else(|| invalid("names no candidate"))?;
-            let fence = (whole("fence_ms")?, whole("fence_counter")?);
-            let holder = request.holder.as_str();
-            let grant = Grant::parse(&lineage_key(lineage), holder, fence, whole("until_ms")?)?;
-            let n = u64::try_from(whole("n")?).map_err(|_| invalid("has a negative number"))?;
-            let token = answer["token"].as_str().unwrap_or_default().to_owned();
-            Ok(ClaimAnswer::Granted(Box::new(grant), HubCursor { n, token }))
-        }
-        "behind" => Ok(ClaimAnswer::Behind),
-        "hold" => Ok(ClaimAnswer::Hold(u64::try_from(whole("left_ms")?).unwrap_or_default())),
-        "taken" => {
-            let holder = answer["holder"].as_str().and_then(|holder| holder.parse().ok());
-            let until = answer["until_ms"].as_u64();
-            let until = until.and_then(|ms| beads_core::Timestamp::from_ms(ms).ok());
-            Ok(ClaimAnswer::Taken(holder, until))
-        }
-        _ => Err(invalid("has an unknown status")),
-    }
 }
 
 fn columns(cursor: &HubCursor) -> (i64, &str) {
