@@ -215,6 +215,9 @@ codes! {
         hint "bd list shows all beads" recovery "use an id from status";
     Deleted("deleted", DOMAIN, NotFound, "UNKNOWN_ID")
         hint "bd restore brings it back" recovery "use an id from status";
+    Archived("archived", DOMAIN, NotFound, "UNKNOWN_ID")
+        hint "bd show and bd list --archive read it, bd restore brings it back"
+        recovery "use an id from status";
     AmbiguousId("ambiguous_id", DOMAIN, NotFound, "UNKNOWN_ID")
         hint "type more of the id" recovery "use an id from status";
     AmbiguousRevision("ambiguous_revision", DOMAIN, InternalError, "AMBIGUOUS_REVISION")

@@ -132,7 +132,8 @@ fn add_conflicts(
     agreed: Option<&SharedBead>,
     conflicts: &mut Vec<Conflict>,
 ) {
-    if mine == yours {
+    // A hollow bead has no writes; those of the other side were made before or after it was archived.
+    if mine == yours || mine.is_hollow() || yours.is_hollow() {
         return;
     }
     // A renewal only moves the end of a lease, so losing one loses no information.

@@ -10,7 +10,12 @@ impl Delta {
         for (lineage, bead) in state.beads.changed_since(&base.beads) {
             match base.bead(lineage) {
                 Some(old) if old == bead => {}
-                Some(old) => drop(delta.beads.insert(lineage.clone(), Patch::between(old, bead))),
+                Some(old) => {
+                    let patch = Patch::between(old, bead);
+                    if patch != Patch::default() {
+                        delta.beads.insert(lineage.clone(), patch);
+                    }
+                }
                 None => drop(delta.beads.insert(lineage.clone(), Patch::from(bead.as_ref()))),
             }
         }
@@ -46,6 +51,9 @@ impl State {
 impl Patch {
     /// Returns the registers of `new` that differ from those of `old`, and its further notes.
     fn between(old: &Bead, new: &Bead) -> Self {
+        if old.is_hollow() {
+            return Self::from(new);
+        }
         let mut patch = Self::from(new);
         patch.drop_unchanged(old);
         patch.notes.retain(|note| old.notes.get(&note.id) != Some(note));

@@ -271,7 +271,7 @@ fn the_format_can_be_raised_explicitly() {
     ann.done(&Op::RaiseFormat(RaiseFormat { version: 2 }));
     assert_eq!(ann.state().format_version(), 2);
     assert!(ann.apply(&Op::RaiseFormat(RaiseFormat { version: 2 })).unwrap().is_empty());
-    assert!(ann.apply(&Op::RaiseFormat(RaiseFormat { version: 3 })).is_err());
+    assert!(ann.apply(&Op::RaiseFormat(RaiseFormat { version: 4 })).is_err());
     round_trip(ann.state());
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use beads_core::{Applied, Lineage, Op};
+use beads_core::{Applied, Lineage, Op, State};
 use beads_store::{Caller, Checkpoint, Error, Exchange, Replica, Repository, RequestKey, Saved, World};
 
+use crate::archive::with_content;
 use crate::causality::Writes;
 use crate::clocks::{Collected, Origins};
 use crate::dice::Dice;
@@ -111,7 +112,7 @@ impl Machine {
                 if self.collects {
                     replica.keep_tags();
                 }
-                let parsed = ParsedSnapshot::new(&replica.catalog().state().encode())?;
+                let parsed = ParsedSnapshot::new(&self.whole(replica.catalog().state()).encode())?;
                 self.collected.see(&parsed);
                 self.check_recovered(replica.position(), &parsed)?;
                 self.origins.open(&parsed);
@@ -138,7 +139,7 @@ impl Machine {
 
     /// Accepts an error if a fault was injected since the store was opened. Otherwise the error is a
     /// violation.
-    fn expect_fault(&self, error: &Error, action: &str) -> Result<String, Violation> {
+    pub(crate) fn expect_fault(&self, error: &Error, action: &str) -> Result<String, Violation> {
         if self.faults.is_powered_off() || self.faults.fired() > self.fired_when_opened {
             return Ok(format!("{action} failed: {}", error.code()));
         }
@@ -291,10 +292,15 @@ impl Machine {
         }
     }
 
+    /// Returns a state with the content that this machine's archive has.
+    fn whole(&self, state: &State) -> State {
+        with_content(state, &self.repository.archive_state())
+    }
+
     /// Records that later writes here know the current state.
     fn observe_state(&mut self) -> Result<(), Violation> {
         if let Some(replica) = &self.replica {
-            let parsed = ParsedSnapshot::new(&replica.catalog().state().encode())?;
+            let parsed = ParsedSnapshot::new(&self.whole(replica.catalog().state()).encode())?;
             self.collected.see(&parsed);
             self.writes.see(&parsed);
         }

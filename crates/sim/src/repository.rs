@@ -52,6 +52,10 @@ struct Objects {
     claims: BTreeMap<CommitId, ClaimRecord>,
     /// The file with the cached state.
     cache: Option<Vec<u8>>,
+    /// The archive's ref as programs see it.
+    archive: Option<CommitId>,
+    /// The same after a power loss.
+    durable_archive: Option<CommitId>,
 }
 
 impl SimRepository {
@@ -68,6 +72,8 @@ impl SimRepository {
             saved: None,
             claims: BTreeMap::new(),
             cache: None,
+            archive: None,
+            durable_archive: None,
         };
         Self { faults, objects: Arc::new(Mutex::new(objects)) }
     }
@@ -89,6 +95,7 @@ impl SimRepository {
             objects.durable_tracked.clone_from(&objects.tracked);
         }
         objects.tracked.clone_from(&objects.durable_tracked);
+        objects.archive.clone_from(&objects.durable_archive);
         tear(&mut objects.cache);
     }
 
@@ -140,6 +147,14 @@ impl SimRepository {
         objects.commits = commits;
         objects.volatile.clear();
         (objects.durable_tip, objects.tip) = (tip.clone(), tip);
+        (objects.durable_archive, objects.archive) = (None, None);
+    }
+
+    /// Returns the state of the archive, without faults.
+    pub fn archive_state(&self) -> State {
+        let objects = self.objects();
+        let commit = objects.archive.as_ref().and_then(|archive| objects.commits.get(archive));
+        commit.and_then(|commit| Some(commit.snapshot.decode().ok()?.state)).unwrap_or_default()
     }
 
     /// Durably copies a commit and its history from another repository's commits, like a fetch or a push.
@@ -323,6 +338,24 @@ impl Repository for SimRepository {
         objects.durable_tip = objects.tip.clone();
         objects.durable_tracked = objects.tracked.clone();
         Ok(())
+    }
+
+    fn archive_tip(&self) -> Result<Option<CommitId>> {
+        self.inject(Needs::Access)?;
+        Ok(self.objects().archive.clone())
+    }
+
+    fn compare_and_swap_archive(&self, from: Option<&str>, to: &str) -> Result<bool> {
+        self.inject(Needs::Space)?;
+        self.find(to)?;
+        if self.objects().archive.as_deref() != from {
+            return Ok(false);
+        }
+        self.objects().archive = Some(to.to_owned());
+        self.inject(Needs::Access)?;
+        self.objects().durable_archive = Some(to.to_owned());
+        self.inject(Needs::Access)?;
+        Ok(true)
     }
 
     fn compare_and_swap_ref(&self, from: Option<&str>, to: &str) -> Result<bool> {

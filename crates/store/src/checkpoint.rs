@@ -6,6 +6,7 @@ use beads_core::limits::{MAX_DECODED_LINE_BYTES, MAX_FILE_BYTES};
 use beads_core::planted::{Bug, is_planted};
 use beads_core::{Encoder, Snapshot, State, concurrent_writes};
 
+use crate::archive::read_archive;
 use crate::repository::{CommitId, REF, Repository};
 use crate::take_foreign::HubWrites;
 use crate::{Error, Result};
@@ -33,6 +34,10 @@ pub struct Checkpoint {
     pub(crate) encoder: Arc<Mutex<Encoder>>,
     /// The commit that the ref was moved to, until it has been read back.
     pub(crate) written: Option<(CommitId, Snapshot)>,
+    /// The archive, as it was seen where the store is kept, once content was moved there.
+    pub(crate) archive: Option<State>,
+    /// The archive in this repository before that of the remote was first joined for a comparison.
+    pub(crate) archive_before: Option<State>,
     pub(crate) keep_segment: u64,
 }
 
@@ -44,6 +49,8 @@ pub struct Saved {
     pub commit: CommitId,
     /// Set if the ref holds more than the checkpoint did.
     pub(crate) merged: Option<Merged>,
+    /// The archive to which content was moved.
+    pub(crate) archive: Option<State>,
     pub(crate) keep_segment: u64,
 }
 
@@ -147,6 +154,7 @@ impl Checkpoint {
         Saved {
             commit,
             merged: self.initial_state.map(|initial_state| Merged { state: self.state, initial_state }),
+            archive: self.archive,
             keep_segment: self.keep_segment,
         }
     }
@@ -160,11 +168,24 @@ impl Checkpoint {
     /// Joins a state of others and records the values that lost to concurrent writes. Returns their number.
     pub(crate) fn join(&mut self, repository: &impl Repository, theirs: &State, base: Option<&str>) -> usize {
         // An unreadable base counts as none: it only helps to tell which writes were concurrent.
-        let agreed = base.and_then(|base| state_of(repository, base).ok());
-        let mut conflicts = concurrent_writes(&self.state, theirs, agreed.as_ref());
-        self.hub_writes.filter(&mut conflicts);
+        let mut agreed = base.and_then(|base| state_of(repository, base).ok());
         self.keep_initial_state();
-        self.state.join(theirs);
+        let mut theirs = theirs.clone();
+        if theirs.lacks_content_of(&self.state) || self.state.lacks_content_of(&theirs) {
+            let archive = match &self.archive {
+                Some(archive) => archive.clone(),
+                None => read_archive(repository).unwrap_or_default(),
+            };
+            theirs.thaw_against(&self.state, &archive);
+            self.state.thaw_against(&theirs, &archive);
+            if let Some(agreed) = &mut agreed {
+                // The archive as this replica knew it: what it has learned since was written meanwhile.
+                agreed.thaw_against(&theirs, self.archive_before.as_ref().unwrap_or(&archive));
+            }
+        }
+        let mut conflicts = concurrent_writes(&self.state, &theirs, agreed.as_ref());
+        self.hub_writes.filter(&mut conflicts);
+        self.state.join(&theirs);
         conflicts.iter().for_each(|conflict| self.state.join_conflict(conflict));
         conflicts.len()
     }
@@ -186,6 +207,7 @@ impl Checkpoint {
             }
             let lost = self.join_lost(repository, tip.as_ref())?;
             let fetched = if tip.is_none() { self.join_tracked(repository)? } else { Vec::new() };
+            self.heal(repository)?;
             let snapshot = self.encode();
             if let Some(reason) = snapshot.find_oversized(MAX_DECODED_LINE_BYTES, MAX_FILE_BYTES) {
                 return Err(Error::TooLargeToSave(reason));

@@ -102,6 +102,21 @@ impl<R: Repository> Repository for Guarded<R> {
         self.inner.record_saved(commit)
     }
 
+    fn archive_tip(&self) -> Result<Option<CommitId>> {
+        self.inner.archive_tip()
+    }
+
+    fn tracked_archive(&self, remote: &str) -> Result<Option<CommitId>> {
+        self.inner.tracked_archive(remote)
+    }
+
+    fn compare_and_swap_archive(&self, from: Option<&str>, to: &str) -> Result<bool> {
+        self.check()?;
+        let moved = self.inner.compare_and_swap_archive(from, to)?;
+        self.check()?;
+        Ok(moved)
+    }
+
     fn compare_and_swap_ref(&self, from: Option<&str>, to: &str) -> Result<bool> {
         self.check()?;
         let moved = self.inner.compare_and_swap_ref(from, to)?;
@@ -129,5 +144,15 @@ impl<R: Remote> Remote for Guarded<R> {
     fn push_while(&self, expected: Option<&str>, new: &str, work: &mut dyn FnMut()) -> Result<Pushed> {
         self.check()?;
         self.inner.push_while(expected, new, work)
+    }
+
+    fn fetch_archive(&self) -> Result<Option<CommitId>> {
+        self.check()?;
+        self.inner.fetch_archive()
+    }
+
+    fn push_archive(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
+        self.check()?;
+        self.inner.push_archive(expected, new)
     }
 }

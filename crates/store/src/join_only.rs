@@ -60,4 +60,13 @@ impl<R: Remote> Remote for JoinOnly<R> {
         }
         self.inner.push_while(expected, new, work)
     }
+
+    fn fetch_archive(&self) -> Result<Option<CommitId>> {
+        self.inner.fetch_archive()
+    }
+
+    /// Forwards the push: an archive is only pushed to a remote that has the store.
+    fn push_archive(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
+        self.inner.push_archive(expected, new)
+    }
 }

@@ -57,6 +57,7 @@ pub mod progress;
 
 mod absorb;
 mod address;
+mod archive;
 mod batch;
 mod cached_answer;
 mod changes;
@@ -120,6 +121,7 @@ mod url;
 mod vet;
 mod world;
 
+pub use archive::read_archive;
 pub use batch::Batch;
 pub use checkpoint::{Checkpoint, Saved};
 pub use child::kill_child_programs;
@@ -158,7 +160,7 @@ pub use remote::{Pushed, Remote};
 pub use repair::{Balance, Plan, examine};
 pub use replace_file::{Replacement, replace_file};
 pub use replica::{Caller, Replica, Unsaved};
-pub use repository::{CommitId, REF, Repository};
+pub use repository::{ARCHIVE_REF, CommitId, REF, Repository};
 pub use rescue::{Rescue, RescueHeader, remote_fingerprint};
 pub use state_cache::{open_state_cache, seal_state_cache};
 pub use sync::{Exchange, MAX_ROUNDS};

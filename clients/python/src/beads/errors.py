@@ -75,6 +75,11 @@ class DeletedError(BeadsError):
     hint = "bd restore brings it back"
 
 
+class ArchivedError(BeadsError):
+    code = "archived"
+    hint = "bd show and bd list --archive read it, bd restore brings it back"
+
+
 class AmbiguousIdError(BeadsError):
     code = "ambiguous_id"
     hint = "type more of the id"
@@ -455,6 +460,7 @@ BY_CODE: Dict[str, Type[BeadsError]] = {
     "self_dependency": SelfDependencyError,
     "not_found": NotFoundError,
     "deleted": DeletedError,
+    "archived": ArchivedError,
     "ambiguous_id": AmbiguousIdError,
     "ambiguous_revision": AmbiguousRevisionError,
     "dependency_not_found": DependencyNotFoundError,

@@ -93,7 +93,7 @@ fn the_remote_is_replaced_only_on_request() {
     bd.json(&["sync"]);
     let other = remote.replica(Mode::Embedded);
     let synced = other.run(&["sync", "--json"]);
-    assert!(synced.stderr.contains("now has format 2"), "migrate raised it: {synced:?}");
+    assert!(synced.stderr.contains("now has format 3"), "migrate raised it: {synced:?}");
     assert_eq!(other.ids(&["list"]).len(), 3);
 }
 

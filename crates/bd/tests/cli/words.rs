@@ -104,8 +104,8 @@ fn migrate_raises_the_format_and_only_then() {
     both(|bd| {
         bd.create(&["one"]);
         let inspected = bd.json(&["migrate", "--inspect"]);
-        assert_eq!((&inspected["current_version"], &inspected["latest_version"]), (&json!(1), &json!(2)));
-        assert_eq!(bd.json(&["migrate"])["current_version"], 2);
-        assert_eq!(bd.json(&["migrate"])["current_version"], 2, "once more changes nothing");
+        assert_eq!((&inspected["current_version"], &inspected["latest_version"]), (&json!(1), &json!(3)));
+        assert_eq!(bd.json(&["migrate"])["current_version"], 3);
+        assert_eq!(bd.json(&["migrate"])["current_version"], 3, "once more changes nothing");
     });
 }

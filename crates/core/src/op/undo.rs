@@ -304,7 +304,7 @@ impl Overwritten {
             PriorState::Live => None,
         };
         if let Some(reason) = reason {
-            let deletion = Some(Deletion { mark: mark.clone(), reason });
+            let deletion = Some(Deletion::new(mark.clone(), reason));
             return Ok(Patch { deletion, ..Patch::default() });
         }
         let mut patch = Patch::default();

@@ -29,6 +29,8 @@ pub enum Query {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ids: Option<Vec<String>>,
     },
+    /// The archived beads that match a filter.
+    Archived(Filter),
     /// All deleted beads.
     Deleted,
     /// Deleted beads, by id.

@@ -135,12 +135,26 @@ impl HubCopy {
                 conflicts = concurrent_writes_to(delta.beads.keys(), ours, &self.state, &base);
                 replica.hub_writes.filter(&mut conflicts);
             }
+            let delta = self.with_content(delta, replica.catalog().state());
             taken.news += usize::from(replica.take_foreign(delta, conflicts)?);
         }
         if !self.is_detached {
             self.share_with(replica.catalog().state());
         }
         Ok(taken)
+    }
+
+    /// Adds the content of beads to a delta if the replica has given it up to the archive. The copy has it, or
+    /// is hollow, too.
+    fn with_content(&self, mut delta: Delta, known: &State) -> Delta {
+        for (lineage, patch) in &mut delta.beads {
+            if known.bead(lineage).is_some_and(SharedBead::is_hollow)
+                && let Some(whole) = self.state.bead(lineage)
+            {
+                *patch = Patch::from(whole.as_ref());
+            }
+        }
+        delta
     }
 
     /// Joins a copy that was fetched from the beginning into a replica, and returns whether that brought

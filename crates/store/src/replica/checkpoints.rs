@@ -41,6 +41,8 @@ impl<D: Disk, W: World> Replica<D, W> {
             base_commit: self.base_commit.clone(),
             encoder: self.encoder.clone(),
             written: None,
+            archive: None,
+            archive_before: None,
             keep_segment: self.journal.current_segment(),
         })
     }
@@ -64,11 +66,20 @@ impl<D: Disk, W: World> Replica<D, W> {
         let mut conflicts = Vec::new();
         if let Some(merged) = &saved.merged {
             // Writes made here since the checkpoint began may lose to the merged ones.
-            conflicts = concurrent_writes(self.catalog.state(), &merged.state, Some(&merged.initial_state));
+            let mut theirs = merged.state.clone();
+            if let Some(archive) = &saved.archive {
+                theirs.thaw_against(self.catalog.state(), archive);
+            }
+            conflicts = concurrent_writes(self.catalog.state(), &theirs, Some(&merged.initial_state));
             self.hub_writes.filter(&mut conflicts);
-            let events = self.catalog.join_with_events(&merged.state, self.world.now_ms());
+            let events = self.catalog.join_with_events(&theirs, self.world.now_ms());
             self.events.push(self.position, events);
             self.observe_stamps();
+        }
+        if let Some(archive) = &saved.archive {
+            // What was written to such a bead meanwhile is not in the archive; then it keeps its content.
+            self.catalog.heal(archive);
+            self.catalog.hollow_out(archive);
         }
         self.events.push(self.position, synced);
         self.events.mark_durable();
