@@ -40,6 +40,10 @@ const RACE_MESSAGES: [&str; 6] = [
     "reference already exists",
 ];
 
+/// How often a fetch is repeated because another process moved the tracking ref at the same time: another
+/// exchange of this store, or the user's own `git fetch`.
+const MOVED_REF_RETRIES: usize = 5;
+
 /// Settings that decide what is fetched and pushed, or have side effects. Settings that decide how a server
 /// is reached stay the user's.
 const OVERRIDES: [&str; 15] = [
@@ -110,7 +114,13 @@ impl GitProgram {
         ];
         arguments.extend(program.as_deref());
         arguments.extend(["--", &address.fetch, refspec]);
-        let output = self.run(address, &arguments)?;
+        let mut output = self.run(address, &arguments)?;
+        for _ in 0..MOVED_REF_RETRIES {
+            if output.success || !is_moved_ref(&output.stderr) {
+                break;
+            }
+            output = self.run(address, &arguments)?;
+        }
         if output.success { Ok(()) } else { Err(self.failed(&output)) }
     }
 
@@ -336,6 +346,12 @@ pub(crate) fn run(
     wait_with_deadline(child, deadline, work)
 }
 
+/// Returns whether git could not update a local ref because another process moved it at the same time.
+fn is_moved_ref(stderr: &str) -> bool {
+    let moved = |line: &str| line.contains("but expected") || line.contains("reference already exists");
+    stderr.lines().any(|line| line.contains("cannot lock ref") && moved(line))
+}
+
 /// Returns the option that makes git report its progress while a client watches, and nothing otherwise.
 fn verbosity() -> &'static str {
     if SYNC.is_watched() { "--progress" } else { "--quiet" }
@@ -357,4 +373,20 @@ fn last_lines(text: &str) -> String {
     let lines = if errors.is_empty() { lines } else { errors };
     let tail = &lines[lines.len().saturating_sub(3)..];
     crate::url::redact(&tail.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_moved_ref;
+
+    /// Regression: a claim failed with a network error because the daemon's own exchange moved the tracking ref.
+    #[test]
+    fn a_ref_that_moved_meanwhile_is_told_from_a_stale_lock() {
+        let moved =
+            "error: cannot lock ref 'refs/remotes/origin/beads/store': is at 4b05 but expected d122\n";
+        assert!(is_moved_ref(moved));
+        assert!(is_moved_ref("error: cannot lock ref 'refs/x': reference already exists"));
+        assert!(!is_moved_ref("error: cannot lock ref 'refs/x': Unable to create 'x.lock': File exists."));
+        assert!(!is_moved_ref("fatal: could not read from remote repository"));
+    }
 }
