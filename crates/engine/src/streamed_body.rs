@@ -121,7 +121,7 @@ mod splice {
                     return Err(CopyError::Lost);
                 }
                 Err(Errno::AGAIN) if is_ready(pipe, PollFlags::OUT, Some(READER_PATIENCE)) => {}
-                // Not a pipe, or nobody reads.
+                // Not a pipe, or its reader is slow.
                 Err(Errno::INVAL | Errno::AGAIN) => return Ok(missing),
                 Err(error) => return Err(CopyError::Output(error.into())),
             }

@@ -381,7 +381,7 @@ mod tests {
 
     /// Regression: a claim failed with a network error because the daemon's own exchange moved the tracking ref.
     #[test]
-    fn a_ref_that_moved_meanwhile_is_told_from_a_stale_lock() {
+    fn a_ref_that_moved_meanwhile_is_distinguished_from_a_stale_lock() {
         let moved =
             "error: cannot lock ref 'refs/remotes/origin/beads/store': is at 4b05 but expected d122\n";
         assert!(is_moved_ref(moved));
