@@ -125,12 +125,13 @@ def interrupted(machines, cluster, lines, fill, check, wait_for):
 
     first = True
     for what, fault in (("daemons are killed", lambda: [machine.kill() for machine in machines]), ("the server is killed", restart)):
-        fired = []
+        struck, fired = [], []
 
-        def strike(fault=fault, fired=fired):
-            if not fired:
-                fired.append(True)
+        def strike(fault=fault, struck=struck, fired=fired):
+            if not struck:
+                struck.append(True)
                 fault()
+                fired.append(True)
 
         for line in lines:
             line.trap = (b"beads.put_part(", 4, strike)
@@ -190,7 +191,8 @@ def upgraded(make, machines, cluster, check, wait_for):
         INSERT INTO beads.snapshot (store, upto, token, replica, digest, confirmed, payload)
             SELECT store, upto, upto_token, replica, '', true, (SELECT string_agg(k.payload, ''::bytea ORDER BY k.part) FROM newer.snapshot k WHERE k.token = f.token)
             FROM newer.fold f WHERE store = {number} AND state = 'confirmed';
-        INSERT INTO beads.store (id, timeline, hub_version) VALUES ('{STORE}', beads._timeline(), 1);
+        INSERT INTO beads.store (number, id, timeline, hub_version) OVERRIDING SYSTEM VALUE VALUES (1000, '{STORE}', beads._timeline(), 1);
+        INSERT INTO beads.gate VALUES (1000);
         INSERT INTO beads.snapshot (store, upto, token, replica, digest, confirmed, payload)
             SELECT number, 1, gen_random_uuid(), gen_random_uuid(), '', true, convert_to(repeat('0123456789', 500000), 'UTF8') FROM beads.store WHERE id = '{STORE}';
         DROP SCHEMA newer CASCADE""")

@@ -41,8 +41,7 @@ mod tests {
 
     #[test]
     fn a_thousand_machines_spread_over_the_pause() {
-        for failures in 0..PAUSES_MS.len() {
-            let usual = PAUSES_MS[failures];
+        for (failures, usual) in PAUSES_MS.into_iter().enumerate() {
             let mut tenths = [0; 10];
             for paused in pauses_ms(failures) {
                 let at = (paused - usual / 2) * 10 / (usual + 1);
