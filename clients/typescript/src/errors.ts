@@ -376,7 +376,7 @@ export const byCode: ReadonlyMap<string, [ErrorClass, string | null]> = new Map<
   ["push_refused", [PushRefusedError, "ask for permission to push, or set another sync.remote"]],
   ["remote_invalid", [RemoteInvalidError, "inspect branch beads/store on the remote"]],
   ["hub_unreachable", [HubUnreachableError, "bd hub status shows the connection; to claim through git while the hub is unreachable, run bd config set hub.offline_claims git"]],
-  ["hub_refused", [HubRefusedError, "bd hub status shows the connection; an administrator can run bd hub init"]],
+  ["hub_refused", [HubRefusedError, "bd hub status shows the connection and what to do"]],
   ["sync_contention", [SyncContentionError, "run bd sync again"]],
   ["dangling_dependency", [DanglingDependencyError, null]],
   ["orphaned_dependency", [OrphanedDependencyError, null]],

@@ -1598,6 +1598,18 @@ export interface HubAnswer {
   url: string;
 }
 
+/** Why the hub cannot be used. */
+export interface HubErrorStatus {
+  /** The time since then. */
+  age_ms: number;
+  /** The error code. */
+  code: string;
+  /** The error message, with what to do. */
+  message: string;
+  /** Since when. */
+  since: string;
+}
+
 /** The output of `bd hub status`. */
 export interface HubStatusAnswer {
   /** The number of machines seen within a day. */
@@ -1614,10 +1626,14 @@ export interface HubStatusAnswer {
   deltas: number | null;
   /** The epoch, which is raised after a failover. */
   epoch: number | null;
-  /** Why it is away. */
+  /** Why it is away, with what to do. */
   error: string | null;
+  /** The code of that error. */
+  error_code: string | null;
   /** Whether grants are held since the last failover. */
   holding: boolean;
+  /** The version of the hub's tables and functions. */
+  hub_version: number | null;
   /** How many deltas this machine lacks. */
   lag: number | null;
   /** How long one round trip took. */
@@ -2516,6 +2532,8 @@ export interface SyncStatus {
   claim_refs_refused?: string | null;
   /** The number of unresolved conflicts. */
   conflicts: number;
+  /** Why the hub cannot be used now; absent if it can, or none is configured. */
+  hub_error?: HubErrorStatus | null;
   /** The error of the last sync, if it failed. */
   last_error: SyncErrorStatus | null;
   /** When the last sync succeeded. */

@@ -341,7 +341,7 @@ codes! {
         hint "bd hub status shows the connection; to claim through git while the hub is unreachable, run bd config set hub.offline_claims git"
         recovery "keep working, everything is saved locally; tell the user that the hub cannot be reached";
     HubRefused("hub_refused", DOMAIN, PermissionDenied, "HUB_REFUSED")
-        hint "bd hub status shows the connection; an administrator can run bd hub init"
+        hint "bd hub status shows the connection and what to do"
         recovery "keep working, everything is saved locally; tell the user that the hub refuses this machine";
     SyncContention("sync_contention", DOMAIN, Conflict, "CONFLICT")
         hint "run bd sync again" recovery "call again in a moment";

@@ -350,7 +350,7 @@ class HubUnreachableError(BeadsError):
 
 class HubRefusedError(BeadsError):
     code = "hub_refused"
-    hint = "bd hub status shows the connection; an administrator can run bd hub init"
+    hint = "bd hub status shows the connection and what to do"
 
 
 class SyncContentionError(BeadsError):

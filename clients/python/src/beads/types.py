@@ -1707,6 +1707,20 @@ class HubAnswer(TypedDict):
 
 
 
+class HubErrorStatus(TypedDict):
+    """Why the hub cannot be used."""
+
+    # The time since then.
+    age_ms: int
+    # The error code.
+    code: str
+    # The error message, with what to do.
+    message: str
+    # Since when.
+    since: str
+
+
+
 class HubStatusAnswer(TypedDict):
     """The output of `bd hub status`."""
 
@@ -1724,10 +1738,14 @@ class HubStatusAnswer(TypedDict):
     deltas: Union[int, None]
     # The epoch, which is raised after a failover.
     epoch: Union[int, None]
-    # Why it is away.
+    # Why it is away, with what to do.
     error: Union[str, None]
+    # The code of that error.
+    error_code: Union[str, None]
     # Whether grants are held since the last failover.
     holding: bool
+    # The version of the hub's tables and functions.
+    hub_version: Union[int, None]
     # How many deltas this machine lacks.
     lag: Union[int, None]
     # How long one round trip took.
@@ -2711,6 +2729,8 @@ class SyncStatus(TypedDict):
     claim_refs_refused: NotRequired[Union[str, None]]
     # The number of unresolved conflicts.
     conflicts: int
+    # Why the hub cannot be used now; absent if it can, or none is configured.
+    hub_error: NotRequired[Union[HubErrorStatus, None]]
     # The error of the last sync, if it failed.
     last_error: Union[SyncErrorStatus, None]
     # When the last sync succeeded.

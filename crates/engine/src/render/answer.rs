@@ -15,7 +15,9 @@ pub use place::{
     CompatSetup, InfoAnswer, InitAnswer, PlaceAnswer, SettingAnswer, TextAnswer, UpgradeAnswer, VersionAnswer,
 };
 pub use repair::{BalanceAnswer, RepairAnswer, UnreadableAnswer};
-pub use status::{ClaimOverAnswer, LostClaim, PushBudgetStatus, StatusAnswer, SyncErrorStatus, SyncStatus};
+pub use status::{
+    ClaimOverAnswer, HubErrorStatus, LostClaim, PushBudgetStatus, StatusAnswer, SyncErrorStatus, SyncStatus,
+};
 pub use sync::{ConflictAnswer, SyncAnswer, VerifyAnswer};
 pub use transfer::{ExportAnswer, ImportAnswer, RescuedAnswer};
 

@@ -48,10 +48,10 @@ pub use agents::{ActivityAnswer, AgentAnswer, AgentMail};
 pub use answer::{
     Answer, BalanceAnswer, BatchAnswer, ClaimOverAnswer, CompatSetup, ConflictAnswer, CountAnswer,
     CountByAnswer, CycleAnswer, Detail, DetailOf, EachAnswer, EdgeAnswer, EpicAnswer, ExportAnswer,
-    ImportAnswer, InfoAnswer, InitAnswer, LinkedBead, LostClaim, NoteAnswer, PlaceAnswer, Progress,
-    PushBudgetStatus, RepairAnswer, RescuedAnswer, SettingAnswer, StatusAnswer, SyncAnswer, SyncErrorStatus,
-    SyncStatus, TextAnswer, TreeNode, UnfinishedAnswer, UnreadableAnswer, UpgradeAnswer, VerifyAnswer,
-    VersionAnswer,
+    HubErrorStatus, ImportAnswer, InfoAnswer, InitAnswer, LinkedBead, LostClaim, NoteAnswer, PlaceAnswer,
+    Progress, PushBudgetStatus, RepairAnswer, RescuedAnswer, SettingAnswer, StatusAnswer, SyncAnswer,
+    SyncErrorStatus, SyncStatus, TextAnswer, TreeNode, UnfinishedAnswer, UnreadableAnswer, UpgradeAnswer,
+    VerifyAnswer, VersionAnswer,
 };
 pub use brief::Brief;
 pub use daemon_status::{DaemonStatus, StepProgress};

@@ -350,6 +350,9 @@ fn status(out: &mut String, status: &StatusAnswer, style: Style) {
     if let Some(error) = &sync.last_error {
         let _ = writeln!(out, "sync failing for {}: {}", age(error.age_ms), escape(&error.message));
     }
+    if let Some(error) = &sync.hub_error {
+        let _ = writeln!(out, "no hub for {}: {}", age(error.age_ms), escape(&error.message));
+    }
     if sync.conflicts > 0 {
         let _ = writeln!(out, "{:<12} {:>6}", "conflicts", sync.conflicts);
     }
