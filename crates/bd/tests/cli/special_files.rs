@@ -108,16 +108,31 @@ fn a_killed_import_leaves_no_copy_of_its_input() {
     let age = || std::fs::File::open(directory).unwrap().set_modified(two_hours_ago).unwrap();
     age();
     Run::finish(command().spawn().unwrap()).succeeded("import -");
-    assert_eq!(&directories(), &[directory.clone()], "its import is still running");
+    assert_eq!(directories(), [directory.as_path()], "its import is still running");
 
     copying.kill().unwrap();
     copying.wait().unwrap();
-    assert_eq!(std::fs::read_dir(directory).unwrap().count(), 0, "the copy vanished with the process");
+    if has_files_without_a_name(&scratch) {
+        assert_eq!(std::fs::read_dir(directory).unwrap().count(), 0, "the copy vanished with the process");
+    }
     std::fs::write(directory.join("issues.jsonl"), "left where files without a name are not supported")
         .unwrap();
     age();
     Run::finish(command().spawn().unwrap()).succeeded("import -");
-    assert_eq!(directories(), [PathBuf::new(); 0]);
+    assert!(directories().is_empty(), "{:?}", directories());
+}
+
+/// Returns whether a file system has files without a name. Some overlays have none.
+#[cfg(target_os = "linux")]
+fn has_files_without_a_name(directory: &Path) -> bool {
+    use rustix::fs::{Mode, OFlags, open};
+
+    open(directory, OFlags::WRONLY | OFlags::TMPFILE, Mode::RUSR).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_files_without_a_name(_directory: &Path) -> bool {
+    false
 }
 
 /// The command that writes to a pipe waits for its reader; the daemon does not.
