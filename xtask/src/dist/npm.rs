@@ -33,8 +33,6 @@ pub fn platform_package(tree: &Tree, architecture: Architecture, epoch: u64) -> 
         "license": manifest["license"].take(),
         "os": ["linux"],
         "cpu": [architecture.node()],
-        // Programs cannot be run from an archive.
-        "preferUnplugged": true,
     });
     let readme = format!("# {name}\n\nThe programs of `{NAME}` for one kind of machine. Install `{NAME}`.\n");
     let mut package = Package::new(epoch);
