@@ -2490,6 +2490,8 @@ export interface SyncAnswer {
   commit: string | null;
   /** The number of new conflicts. */
   conflicts: number;
+  /** The number of beads in the store, if this sync was the first of this clone and joined the store that the remote had. */
+  joined: number | null;
   /** Whether changes came from the remote. */
   pulled: boolean;
   /** Whether changes went to the remote. */

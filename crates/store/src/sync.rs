@@ -60,6 +60,8 @@ pub struct Exchange {
     pub rounds: u32,
     /// How many concurrent writes were found and recorded as conflicts.
     pub conflicts: usize,
+    /// Whether the remote had a store before this exchange.
+    pub found: bool,
     /// The last commit of others that arrived here.
     pub theirs: Option<CommitId>,
 }
@@ -120,6 +122,7 @@ impl Checkpoint {
         let Ok(state) = state_of(repository, &theirs) else { return Ok(()) };
         self.keep_initial_state();
         self.state.join(&state);
+        done.found = true;
         done.pulled = true;
         done.theirs = Some(theirs);
         Ok(())
@@ -182,6 +185,7 @@ impl Checkpoint {
             // Our push did arrive if another replica built on it.
             done.pushed |= repository.is_ancestor(offered, &theirs)?;
         }
+        done.found |= !done.pushed;
         if theirs == *commit {
             return Ok(Comparison::Equal);
         }

@@ -2688,6 +2688,8 @@ class SyncAnswer(TypedDict):
     commit: Union[str, None]
     # The number of new conflicts.
     conflicts: int
+    # The number of beads in the store, if this sync was the first of this clone and joined the store that the remote had.
+    joined: Union[int, None]
     # Whether changes came from the remote.
     pulled: bool
     # Whether changes went to the remote.

@@ -94,6 +94,7 @@ mod session;
 mod setup;
 mod show;
 mod situation;
+mod spool;
 mod stale;
 mod status;
 mod suggest;

@@ -261,6 +261,8 @@ impl Service {
         output: &Output,
         format_before: u64,
     ) -> Reply {
+        let waited = matches!(request.call, Call::Wait { .. });
+        let result = if waited { result.map_err(Failure::after_waiting) } else { result };
         let handed_out = result.as_ref().map(|answer| claims(answer, request)).unwrap_or_default();
         let unconfirmed = match &result {
             Ok(Answer::Unconfirmed(claimed)) => {

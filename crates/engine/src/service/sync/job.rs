@@ -245,6 +245,7 @@ impl Service {
         if exchanged.pushed() {
             self.note_push();
         }
+        let is_first = self.sync_state.last_success_ms.is_none();
         let positions = (position, self.replica.position());
         self.sync_state.note(&exchanged, positions, now_ms);
         if exchanged.remote.is_some() || exchanged.outcome.is_err() {
@@ -262,7 +263,9 @@ impl Service {
             None => {}
         }
         let exchange = exchanged.outcome?;
+        let has_joined = is_first && exchange.found && exchanged.remote.is_some();
         Ok(SyncAnswer {
+            joined: has_joined.then(|| self.replica.catalog().live_count()),
             remote: exchanged.remote,
             commit: self.replica.known_tip().map(str::to_owned),
             pulled: exchange.pulled,
