@@ -258,7 +258,7 @@ fn a_wide_screen_has_a_timetable_epics_what_else_needs_you_and_a_column_on_the_r
         assert!(text.contains(expected), "{expected}:\n{text}");
     }
     let gone = lines.iter().find(|line| line.starts_with(" gone gemini-2")).unwrap();
-    assert!(gone.contains("#xxxx|--"), "{gone}");
+    assert!(gone.contains("##xxxxx|---"), "{gone}");
     let slow = lines.iter().find(|line| line.starts_with(" slow claude-7")).unwrap();
     assert!(slow.contains("###~~~~"), "{slow}");
     // The last bead of the epic waits for one in hand since 76 minutes, and takes two hours with the one before.
