@@ -28,6 +28,9 @@ pub enum Query {
         /// The ids; all beads if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ids: Option<Vec<String>>,
+        /// Leave out beads that were closed before this time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        closed_since: Option<Timestamp>,
     },
     /// Which beads wait for which, without their texts.
     Links {

@@ -118,7 +118,9 @@ impl Reader<'_> {
                 });
                 Ok(Answer::Beads(views.collect::<Result<_, Failure>>()?))
             }
-            Query::Overview { ids } => Ok(Answer::Overview(catalog.overview(ids.as_deref()))),
+            Query::Overview { ids, closed_since } => {
+                Ok(Answer::Overview(catalog.overview(ids.as_deref(), *closed_since)))
+            }
             Query::Links { around, closed } => {
                 let asked = DrawingRequest { around: around.clone(), closed: *closed };
                 Ok(Answer::Links(catalog.links(&asked, DEFAULT_MINUTES, now_ms)?))

@@ -163,7 +163,7 @@ impl Service {
                     filter.limit.is_none_or(|limit| limit > SHORT_LIST)
                 }
                 Query::Ready(asked) => asked.filter.limit.is_none_or(|limit| limit > SHORT_LIST),
-                Query::Overview { ids: None }
+                Query::Overview { ids: None, .. }
                 | Query::Blocked(_)
                 | Query::Links { .. }
                 | Query::Deleted
