@@ -96,6 +96,7 @@ mod native;
 mod pace;
 mod pack;
 mod partial;
+mod plain_remote;
 mod push_budget;
 mod receipts;
 mod record;
