@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use beads_core::canonical::hex;
 use beads_core::{ClaimRecord, Encoder, Snapshot, State};
-use beads_store::{CommitId, Error, REF, Repository, Result, open_state_cache, seal_state_cache};
+use beads_store::{CommitId, Error, REF, RefSync, Repository, Result, open_state_cache, seal_state_cache};
 use sha2::{Digest, Sha256};
 
 use crate::dice::Dice;
@@ -323,6 +323,11 @@ impl Repository for SimRepository {
         objects.durable_tip = objects.tip.clone();
         objects.durable_tracked = objects.tracked.clone();
         Ok(())
+    }
+
+    fn sync_ref_later(&self) -> RefSync {
+        let repository = self.clone();
+        RefSync::pending(move || repository.sync_ref())
     }
 
     fn compare_and_swap_ref(&self, from: Option<&str>, to: &str) -> Result<bool> {

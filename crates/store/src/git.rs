@@ -11,7 +11,7 @@ use crate::disk::sync_directory;
 use crate::ref_update::compare_and_swap;
 use crate::repository::{CONFLICTING_BRANCH, CommitId, REF, Repository};
 use crate::vet::{Depth, vet};
-use crate::{Error, Result, libgit2, loose};
+use crate::{Error, RefSync, Result, libgit2, loose};
 
 /// The mode of a regular file in a tree entry. A symlink or submodule in its place is refused.
 const FILE_MODE: i32 = 0o100_644;
@@ -380,6 +380,11 @@ impl Repository for GitRepository {
             }
         }
         self.sync_ref_once()
+    }
+
+    fn sync_ref_later(&self) -> RefSync {
+        let git_dir = self.git.path().to_owned();
+        RefSync::pending(move || Self::open(&git_dir)?.sync_ref())
     }
 
     fn vet(&self, theirs: &str, known: &str) -> Result<(), String> {

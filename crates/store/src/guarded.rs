@@ -8,7 +8,7 @@ use beads_core::{Encoder, Snapshot, State};
 use crate::identity::{Identity, StoreChange};
 use crate::remote::{Pushed, Remote};
 use crate::repository::{CommitId, Repository};
-use crate::{Error, Result};
+use crate::{Error, RefSync, Result};
 
 /// A repository or remote that checks the store's identity before every write.
 #[derive(Debug)]
@@ -89,8 +89,12 @@ impl<R: Repository> Repository for Guarded<R> {
     }
 
     fn sync_ref(&self) -> Result<()> {
+        self.inner.sync_ref()
+    }
+
+    fn sync_ref_later(&self) -> RefSync {
         // Nothing builds on a store that is only read, so the ref need not be durable.
-        if self.read_only { Ok(()) } else { self.inner.sync_ref() }
+        if self.read_only { RefSync::done() } else { self.inner.sync_ref_later() }
     }
 
     fn saved(&self) -> Result<Vec<CommitId>> {

@@ -46,6 +46,15 @@ impl Native {
         &self,
         step: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        self.within_deadline_while(step, &mut || ())
+    }
+
+    /// Like [`within_deadline`](Self::within_deadline), but calls `work` while the step runs.
+    fn within_deadline_while<T: Send + 'static>(
+        &self,
+        step: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+        work: &mut dyn FnMut(),
+    ) -> Result<T> {
         let (send, receive) = mpsc::channel();
         let (git_dir, remote) = (self.git_dir.clone(), self.remote.clone());
         if GIVEN_UP.load(Ordering::Relaxed) >= MAX_GIVEN_UP {
@@ -61,6 +70,7 @@ impl Native {
             // The receiver is gone if the deadline has passed.
             let _ = send.send(Connection::open(&git_dir, &remote).and_then(|connection| step(&connection)));
         });
+        work();
         receive.recv_timeout(self.deadline.remaining()).unwrap_or_else(|error| {
             Err(match error {
                 mpsc::RecvTimeoutError::Timeout => {
@@ -264,8 +274,12 @@ impl Remote for Native {
     }
 
     fn push(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
+        self.push_while(expected, new, &mut || ())
+    }
+
+    fn push_while(&self, expected: Option<&str>, new: &str, work: &mut dyn FnMut()) -> Result<Pushed> {
         let (expected, new) = (expected.map(str::to_owned), new.to_owned());
-        self.within_deadline(move |connection| connection.push(expected.as_deref(), &new))
+        self.within_deadline_while(move |connection| connection.push(expected.as_deref(), &new), work)
     }
 }
 

@@ -30,7 +30,7 @@ use crate::repository::{CommitId, Repository};
 use crate::tags::{Opening, Tags, is_imported};
 use crate::take_foreign::HubWrites;
 use crate::world::World;
-use crate::{Record, Result};
+use crate::{Record, RefSync, Result};
 
 /// One copy of a store: applies mutations, makes them durable, and saves them to the sync ref.
 ///
@@ -54,6 +54,8 @@ pub struct Replica<D: Disk, W: World> {
     base_commit: Option<CommitId>,
     /// Whether the journal records the base commit.
     base_commit_recorded: bool,
+    /// Makes the ref durable that this replica was opened at, before the first write that builds on it.
+    ref_sync: RefSync,
     /// Further commits whose content is in memory and that the journal does not record yet. There are some
     /// only if the store was opened without a ref.
     unrecorded_heads: Vec<CommitId>,
@@ -87,10 +89,9 @@ impl<D: Disk, W: World> Replica<D, W> {
         let known_tip = repository.tip()?;
         let mut base_commit = known_tip.clone();
         let tracked = if known_tip.is_none() { repository.tracked()? } else { Vec::new() };
-        if known_tip.is_some() || !tracked.is_empty() {
-            // Everything written from now on builds on these commits, so they must be durable.
-            repository.sync_ref()?;
-        }
+        // Everything written from now on builds on these commits, so they must be durable before it.
+        let is_empty = known_tip.is_none() && tracked.is_empty();
+        let ref_sync = if is_empty { RefSync::done() } else { repository.sync_ref_later() };
         if known_tip.is_none() {
             base_commit = tracked.first().cloned().filter(|_| tracked.len() == 1);
         }
@@ -135,6 +136,7 @@ impl<D: Disk, W: World> Replica<D, W> {
             known_tip,
             base_commit_recorded: recovered.base_commit == base_commit,
             base_commit,
+            ref_sync,
             unrecorded_heads,
             unsaved: Unsaved::default(),
             saving: Unsaved::default(),

@@ -2,7 +2,7 @@
 
 use beads_core::{Encoder, Snapshot, State};
 
-use crate::Result;
+use crate::{RefSync, Result};
 
 /// The sync ref: the branch that holds the store.
 pub const REF: &str = "refs/heads/beads/store";
@@ -67,6 +67,9 @@ pub trait Repository: Send {
 
     /// Makes the ref durable. The process that moved it may have died before syncing it.
     fn sync_ref(&self) -> Result<()>;
+
+    /// Returns a way to [make the ref durable](Self::sync_ref) later.
+    fn sync_ref_later(&self) -> RefSync;
 
     /// Moves the sync ref to `to` if it still points at `from`. The move is durable when this returns `true`.
     fn compare_and_swap_ref(&self, from: Option<&str>, to: &str) -> Result<bool>;

@@ -9,7 +9,7 @@ use crate::checkpoint::{Checkpoint, Saved};
 use crate::disk::Disk;
 use crate::repository::Repository;
 use crate::world::World;
-use crate::{Header, Result};
+use crate::{Error, Header, RefSync, Result};
 
 impl<D: Disk, W: World> Replica<D, W> {
     /// Takes a snapshot of everything durable, to be saved to the ref, and starts a new journal segment.
@@ -23,7 +23,8 @@ impl<D: Disk, W: World> Replica<D, W> {
         // Receipts must be durable elsewhere before the journal is trimmed.
         self.receipts.write(self.journal.disk(), self.world.now_ms())?;
         if self.unsaved.records > 0 {
-            self.journal.rotate(&self.header(self.position))?;
+            self.ref_sync.ensure()?;
+            self.journal.rotate(&self.header(self.position)?)?;
             self.base_commit_recorded = true;
         }
         if is_planted(Bug::TrimBeforeSaved) {
@@ -60,6 +61,8 @@ impl<D: Disk, W: World> Replica<D, W> {
     /// Memory changes only now, when the merged state is durable. `synced` are the events that report the
     /// exchange to watchers.
     pub fn finish_checkpoint(&mut self, saved: Saved, synced: Vec<Event>) -> Result<()> {
+        // Saving has made the ref durable.
+        self.ref_sync = RefSync::done();
         self.commit()?;
         let mut conflicts = Vec::new();
         if let Some(merged) = &saved.merged {
@@ -126,15 +129,16 @@ impl<D: Disk, W: World> Replica<D, W> {
         u32::try_from(self.catalog.state().format_version()).unwrap_or(u32::MAX)
     }
 
-    pub(super) fn header(&self, position: u64) -> Header {
+    pub(super) fn header(&self, position: u64) -> Result<Header> {
         let now_ms = self.world.now_ms();
-        Header {
+        let last_operations = self.last_operations.to_carry(position, &self.unsynced);
+        Ok(Header {
             version: self.journal_version(),
             position,
             last: self.clock.last(),
             receipts: self.receipts.short_lived(now_ms),
-            last_operations: self.last_operations.to_carry(position, &self.unsynced),
+            last_operations: last_operations.map_err(|error| Error::JournalFailed(error.to_string()))?,
             base_commit: self.base_commit.clone(),
-        }
+        })
     }
 }
