@@ -147,6 +147,9 @@ pub struct BeadFacts {
     /// The deletion, if the bead is deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deleted: Option<DeletionView>,
+    /// Whether the bead is archived; absent otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
 }
 
 /// A bead at the other end of an edge.
@@ -293,6 +296,7 @@ impl Catalog {
             open_children: None,
             remapped: self.remapped(self.id_of(lineage)),
             deleted: deletion_view(bead),
+            archived: bead.is_archived(),
         };
         Some(BeadView { facts, notes: Vec::new(), dependencies: Vec::new(), dependents: Vec::new() })
     }
@@ -336,7 +340,7 @@ impl Catalog {
 }
 
 fn deletion_view(bead: &Bead) -> Option<DeletionView> {
-    bead.deletion.as_ref().map(|deletion| DeletionView {
+    bead.deletion.as_ref().filter(|deletion| !deletion.archived).map(|deletion| DeletionView {
         deleted_at: deletion.mark.at().into(),
         deleted_by: deletion.mark.by().clone(),
         reason: Nullable(deletion.reason.clone()),

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::Service;
 use super::archive::is_about_the_past;
+use super::archived::list_archived;
 use super::planning::DEFAULT_MINUTES;
 use super::reader::Reader;
 use super::row_cache::LONG_LIST;
@@ -27,6 +28,10 @@ impl Service {
                 self.with_archive(self.replica.copy_unsaved()?, &work, |archive| archive.query(query))
             }
             Query::Status => self.reader().status(self.status_facts()?),
+            Query::Archived(filter) => list_archived(&self.place, self.reader(), filter, output),
+            Query::Show { ids } if ids.iter().any(|id| self.is_archived(id)) => {
+                self.show_archived(query, output)
+            }
             Query::Events(asked) => self.events(asked),
             Query::ClaimOver { fence } => self.claim_over(fence.0),
             query => {
@@ -40,6 +45,10 @@ impl Service {
                 Ok(answer)
             }
         }
+    }
+
+    fn is_archived(&self, id: &str) -> bool {
+        matches!(self.replica.catalog().resolve(id), Err(beads_core::Error::Archived { .. }))
     }
 
     /// Adds whether the remote has confirmed the claim on a bead.
@@ -162,6 +171,7 @@ impl Reader<'_> {
             | Query::Activity(_)
             | Query::Agents { .. }
             | Query::Status
+            | Query::Archived(_)
             | Query::Events(_)
             | Query::ClaimOver { .. } => Err(Failure::internal("not a query about the current beads")),
         }
