@@ -8,7 +8,8 @@ use super::filter::past_time;
 /// An archived bead is no longer listed, its id stays taken, and a dependency on it counts as closed. The next
 /// sync moves its content to branch beads/archive, so that branch beads/store stays small; bd list --archive
 /// and bd show read it there, and bd restore brings it back. A bead that another machine changed meanwhile
-/// stays. Earlier releases of bd cannot open a store with archived beads.
+/// stays. The first archived bead raises the store to format 3, for all machines that share it: earlier
+/// releases of bd refuse it from then on.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Examples:\n  bd archive --closed-before 90d --dry-run\n  bd archive --closed-before 2026-01-01\n  bd list --archive"

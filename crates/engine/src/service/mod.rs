@@ -407,7 +407,9 @@ impl Service {
             Call::RepairDeps { fix } => self.repair_deps(request, *fix, output.dialect),
             Call::ImportRescued { .. } => self.import_rescued(request),
             Call::Import { source, .. } => self.import(request, source),
-            Call::CompareFile { path, name } => compare_file(path, name, self.replica.catalog().state()),
+            Call::CompareFile { path, name } => {
+                compare_file(&self.place, path, name, self.replica.catalog().state())
+            }
             Call::Export { format, .. } => self.reader().export_all(&self.place, *format),
             Call::ConfigGet { key } => self.config_get(key),
             Call::ConfigSet { key, value } => self.config_set(request, key, value),

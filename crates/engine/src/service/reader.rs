@@ -138,7 +138,9 @@ impl LongQuestion {
                 query => reader.query(query, &self.output),
             },
             (Extra::Nothing, Call::Export { format, .. }) => reader.export_all(&self.place, *format),
-            (Extra::Nothing, Call::CompareFile { path, name }) => compare_file(path, name, catalog.state()),
+            (Extra::Nothing, Call::CompareFile { path, name }) => {
+                compare_file(&self.place, path, name, catalog.state())
+            }
             _ => Err(Failure::internal("not a long query")),
         };
         call.check_paths().and(extra).and_then(answer)
