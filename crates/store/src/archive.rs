@@ -6,7 +6,7 @@
 
 use beads_core::limits::{MAX_MERGED_FILE_BYTES, MAX_MERGED_LINE_BYTES};
 use beads_core::snapshot::ARCHIVE_FORMAT_VERSION;
-use beads_core::{Delta, Lineage, Patch, State};
+use beads_core::{Delta, Lineage, Patch, SharedBead, State};
 
 use crate::checkpoint::{Checkpoint, Saved, state_of};
 use crate::disk::Disk;
@@ -134,7 +134,7 @@ impl Checkpoint {
         for _ in 0..MAX_ROUNDS {
             match join_archive(repository, remote, content)? {
                 Joined::Seen(archive) => {
-                    self.archive = Some(archive);
+                    self.archive = Some(*archive);
                     return Ok(());
                 }
                 Joined::Lost(reason) => refused = reason.or(refused),
@@ -153,7 +153,7 @@ impl Checkpoint {
 /// The result of adding content to the archive.
 enum Joined {
     /// What the archive has where the store is kept.
-    Seen(State),
+    Seen(Box<State>),
     /// Another program or machine moved the ref meanwhile, or the remote refused the push with this reason.
     Lost(Option<String>),
 }
@@ -193,7 +193,7 @@ fn join_archive(
     }
     let commit = match holder {
         Some(commit) => commit,
-        None if archive.beads().is_empty() => return Ok(Joined::Seen(archive)),
+        None if archive.beads().is_empty() => return Ok(Joined::Seen(Box::new(archive))),
         None => {
             let parents: Vec<CommitId> = heads.into_iter().cloned().collect();
             repository.write(&snapshot, &parents, "beads: archive")?
@@ -207,16 +207,16 @@ fn join_archive(
         return Err(Error::RefMoved(ARCHIVE_REF));
     }
     match remote {
-        None => Ok(Joined::Seen(archive)),
-        Some(_) if their_commit == Some(&commit) => Ok(Joined::Seen(archive)),
+        None => Ok(Joined::Seen(Box::new(archive))),
+        Some(_) if their_commit == Some(&commit) => Ok(Joined::Seen(Box::new(archive))),
         Some(ArchiveRemote { remote, may_push: true }) => {
             match remote.push_archive(their_commit.map(String::as_str), &commit)? {
-                Pushed::Done => Ok(Joined::Seen(archive)),
+                Pushed::Done => Ok(Joined::Seen(Box::new(archive))),
                 Pushed::Lost(reason) => Ok(Joined::Lost(Some(reason))),
             }
         }
         // Only what was seen on the remote counts.
-        Some(_) => Ok(Joined::Seen(theirs.map(|(_, state)| state).unwrap_or_default())),
+        Some(_) => Ok(Joined::Seen(Box::new(theirs.map(|(_, state)| state).unwrap_or_default()))),
     }
 }
 
@@ -246,7 +246,7 @@ pub(crate) fn thaw_for<'a>(
     changed: impl Iterator<Item = &'a Lineage>,
 ) -> Result<()> {
     let hollow: Vec<&Lineage> =
-        changed.filter(|lineage| state.bead(lineage).is_some_and(|bead| bead.is_hollow())).collect();
+        changed.filter(|lineage| state.bead(lineage).is_some_and(SharedBead::is_hollow)).collect();
     if hollow.is_empty() {
         return Ok(());
     }

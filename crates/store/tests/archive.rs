@@ -322,7 +322,7 @@ fn a_write_during_the_sync_that_archives_its_bead_survives_a_crash() {
 fn without_a_remote_the_archive_is_in_this_repository() {
     let root = tempfile::tempdir().unwrap();
     let git = git2::Repository::init(root.path().join("alone")).unwrap();
-    let mut alone = Clone::open(git.path(), "ann", beads_store::Transport::Native);
+    let mut alone = Clone::open(git.path(), "ann", Transport::Native);
     alone.run(&create("bd-a1", "precious"));
     alone.run(&close("bd-a1"));
     alone.run(&archive_all());

@@ -197,3 +197,19 @@ fn a_killed_sync_loses_nothing() {
     assert_eq!(other.json(&["list", "--archive"]).as_array().unwrap().len(), 12);
     assert!(findings(&other, "validate").is_empty() && findings(&bd, "archive").is_empty());
 }
+
+#[test]
+fn uninstalling_keeps_the_archive_as_a_backup_only() {
+    let remote = Remote::new();
+    let bd = remote.replica(Mode::Embedded);
+    closed(&bd, "bd-1", "old work");
+    bd.json(&["archive", "--closed-before", LATER]);
+    bd.json(&["sync"]);
+    let removed = bd.json(&["uninstall", "--remote"]);
+    for git in [bd.repository(), git2::Repository::open(remote.path()).unwrap()] {
+        let names: Vec<String> =
+            git.references().unwrap().names().map(|name| name.unwrap().to_owned()).collect();
+        assert!(!names.iter().any(|name| name.ends_with("beads/archive")), "{names:?}");
+        assert!(names.iter().any(|name| name.ends_with("-archive")), "{names:?} {removed}");
+    }
+}

@@ -61,16 +61,42 @@ impl WithArchive {
     }
 }
 
-/// Lists the archived beads that match a filter.
-pub(super) fn list_archived(
+/// Returns whether a query needs the archive.
+pub(super) fn is_about_archived(catalog: &Catalog, query: &Query) -> bool {
+    let is_archived = |id: &String| matches!(catalog.resolve(id), Err(beads_core::Error::Archived { .. }));
+    match query {
+        Query::Archived(_) => true,
+        Query::Show { ids } => ids.iter().any(is_archived),
+        _ => false,
+    }
+}
+
+/// Answers a query that needs the archive.
+pub(super) fn query_archived(
     place: &Place,
+    reader: Reader<'_>,
+    query: &Query,
+    output: &Output,
+) -> Result<Answer, Failure> {
+    match (query, WithArchive::read(place, reader.catalog.state())?) {
+        (Query::Archived(_), None) => Ok(Answer::Beads(Vec::new())),
+        (_, None) => reader.query(query, output),
+        (Query::Archived(filter), Some(whole)) => list_archived(&whole, reader, filter, output),
+        (Query::Show { ids }, Some(whole)) => {
+            whole.check(ids)?;
+            whole.query(reader, query, output)
+        }
+        (_, Some(_)) => Err(Failure::internal("not a query about archived beads")),
+    }
+}
+
+/// Lists the archived beads that match a filter.
+fn list_archived(
+    whole: &WithArchive,
     reader: Reader<'_>,
     filter: &Filter,
     output: &Output,
 ) -> Result<Answer, Failure> {
-    let Some(whole) = WithArchive::read(place, reader.catalog.state())? else {
-        return Ok(Answer::Beads(Vec::new()));
-    };
     let limit = filter.limit;
     let query = Query::List(Filter { limit: None, hide_closed: false, ..filter.clone() });
     let mut answer = whole.query(reader, &query, output)?;
@@ -127,19 +153,6 @@ fn not_here(id: &str) -> Failure {
 }
 
 impl Service {
-    /// Shows beads of which some are archived.
-    pub(super) fn show_archived(&self, query: &Query, output: &Output) -> Result<Answer, Failure> {
-        match WithArchive::read(&self.place, self.replica.catalog().state())? {
-            Some(whole) => {
-                if let Query::Show { ids } = query {
-                    whole.check(ids)?;
-                }
-                whole.query(self.reader(), query, output)
-            }
-            None => self.reader().query(query, output),
-        }
-    }
-
     /// Archives the beads that were closed before a time.
     pub(super) fn archive(
         &mut self,
@@ -175,7 +188,7 @@ impl Service {
     /// Brings back the content of an archived bead before it is restored.
     pub(super) fn thaw(&mut self, id: &str) -> Result<(), Failure> {
         let lineage = self.replica.catalog().resolve_any_to_change(id)?.clone();
-        if !self.replica.catalog().bead(&lineage).is_some_and(|bead| bead.is_archived()) {
+        if !self.replica.catalog().bead(&lineage).is_some_and(SharedBead::is_archived) {
             return Ok(());
         }
         let archive = read_archive(&self.repository)?;

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::Service;
 use super::archive::is_about_the_past;
-use super::archived::list_archived;
+use super::archived::{is_about_archived, query_archived};
 use super::planning::DEFAULT_MINUTES;
 use super::reader::Reader;
 use super::row_cache::LONG_LIST;
@@ -28,9 +28,8 @@ impl Service {
                 self.with_archive(self.replica.copy_unsaved()?, &work, |archive| archive.query(query))
             }
             Query::Status => self.reader().status(self.status_facts()?),
-            Query::Archived(filter) => list_archived(&self.place, self.reader(), filter, output),
-            Query::Show { ids } if ids.iter().any(|id| self.is_archived(id)) => {
-                self.show_archived(query, output)
+            query if is_about_archived(self.replica.catalog(), query) => {
+                query_archived(&self.place, self.reader(), query, output)
             }
             Query::Events(asked) => self.events(asked),
             Query::ClaimOver { fence } => self.claim_over(fence.0),
@@ -45,10 +44,6 @@ impl Service {
                 Ok(answer)
             }
         }
-    }
-
-    fn is_archived(&self, id: &str) -> bool {
-        matches!(self.replica.catalog().resolve(id), Err(beads_core::Error::Archived { .. }))
     }
 
     /// Adds whether the remote has confirmed the claim on a bead.
