@@ -51,6 +51,9 @@ export class NotFoundError extends BeadsError {}
 /** `deleted` */
 export class DeletedError extends BeadsError {}
 
+/** `archived` */
+export class ArchivedError extends BeadsError {}
+
 /** `ambiguous_id` */
 export class AmbiguousIdError extends BeadsError {}
 
@@ -255,6 +258,9 @@ export class StuckError extends BeadsError {}
 /** `unreadable_ref` */
 export class UnreadableRefError extends BeadsError {}
 
+/** `archive_incomplete` */
+export class ArchiveIncompleteError extends BeadsError {}
+
 /** `INVALID_ARGS` */
 export class INVALIDARGSError extends BeadsError {}
 
@@ -316,6 +322,7 @@ export const byCode: ReadonlyMap<string, [ErrorClass, string | null]> = new Map<
   ["self_dependency", [SelfDependencyError, null]],
   ["not_found", [NotFoundError, "bd list shows all beads"]],
   ["deleted", [DeletedError, "bd restore brings it back"]],
+  ["archived", [ArchivedError, "bd show and bd list --archive read it, bd restore brings it back"]],
   ["ambiguous_id", [AmbiguousIdError, "type more of the id"]],
   ["ambiguous_revision", [AmbiguousRevisionError, null]],
   ["dependency_not_found", [DependencyNotFoundError, "bd dep list shows the dependencies; --type selects the kind"]],
@@ -384,6 +391,7 @@ export const byCode: ReadonlyMap<string, [ErrorClass, string | null]> = new Map<
   ["missing_checksum", [MissingChecksumError, null]],
   ["stuck", [StuckError, null]],
   ["unreadable_ref", [UnreadableRefError, null]],
+  ["archive_incomplete", [ArchiveIncompleteError, "bd sync fetches the archive from the remote"]],
   ["INVALID_ARGS", [INVALIDARGSError, null]],
   ["AGENT_NOT_FOUND", [AGENTNOTFOUNDError, null]],
   ["DUPLICATE_AGENT_ID", [DUPLICATEAGENTIDError, null]],

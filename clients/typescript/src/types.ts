@@ -60,6 +60,16 @@ export interface AnswerFields {
   question?: string | null;
 }
 
+/** The output of `archive`. */
+export interface ArchivedAnswer {
+  /** The ids of the archived beads. */
+  archived: Array<string>;
+  /** The time before which the beads were closed. */
+  closed_before: string;
+  /** Whether nothing was changed. */
+  dry_run: boolean;
+}
+
 /** A dependency in a graph. */
 export interface ArrowAnswer {
   /** Whether it is on the critical path. */
@@ -107,6 +117,8 @@ export interface Batch {
 export interface Bead {
   /** The acceptance criteria. */
   acceptance_criteria: string | null;
+  /** Whether the bead is archived; absent otherwise. */
+  archived?: boolean;
   /** The assignee. */
   assignee: Actor | null;
   /** The fence of the claim. */
@@ -246,6 +258,8 @@ export interface CancelFields {
 export interface Changed {
   /** The acceptance criteria. */
   acceptance_criteria: string | null;
+  /** Whether the bead is archived; absent otherwise. */
+  archived?: boolean;
   /** The assignee. */
   assignee: Actor | null;
   /** The fence of the claim. */
@@ -366,6 +380,8 @@ export interface ClaimOver {
 export interface Claimed {
   /** The acceptance criteria. */
   acceptance_criteria: string | null;
+  /** Whether the bead is archived; absent otherwise. */
+  archived?: boolean;
   /** The assignee. */
   assignee: Actor | null;
   /** The fence of the claim. */
@@ -490,6 +506,8 @@ export interface CloseFields {
 export interface Closed {
   /** The acceptance criteria. */
   acceptance_criteria: string | null;
+  /** Whether the bead is archived; absent otherwise. */
+  archived?: boolean;
   /** The assignee. */
   assignee: Actor | null;
   /** The fence of the claim. */
@@ -637,6 +655,8 @@ export interface CompatSetup {
 export interface Confirmed {
   /** The acceptance criteria. */
   acceptance_criteria: string | null;
+  /** Whether the bead is archived; absent otherwise. */
+  archived?: boolean;
   /** The assignee. */
   assignee: Actor | null;
   /** The fence of the claim. */
@@ -819,6 +839,8 @@ export interface CreateFields {
 export interface Created {
   /** The acceptance criteria. */
   acceptance_criteria: string | null;
+  /** Whether the bead is archived; absent otherwise. */
+  archived?: boolean;
   /** The assignee. */
   assignee: Actor | null;
   /** The fence of the claim. */
@@ -971,6 +993,8 @@ export interface Deletion {
 export interface Detail {
   /** The acceptance criteria. */
   acceptance_criteria: string | null;
+  /** Whether the bead is archived; absent otherwise. */
+  archived?: boolean;
   /** The assignee. */
   assignee: Actor | null;
   /** The fence of the claim. */
@@ -1239,7 +1263,7 @@ export interface EventAnswer {
 }
 
 /** What an event reports. */
-export type EventKind = "created" | "claimed" | "updated" | "note" | "closed" | "cancelled" | "handed_over" | "asked" | "answered" | "reopened" | "released" | "expired" | "unblocked" | "deleted" | "synced" | "sync_failed" | "sync_recovered" | "conflict";
+export type EventKind = "created" | "claimed" | "updated" | "note" | "closed" | "cancelled" | "handed_over" | "asked" | "answered" | "reopened" | "released" | "expired" | "unblocked" | "deleted" | "archived" | "synced" | "sync_failed" | "sync_recovered" | "conflict";
 
 /** The events after a cursor. */
 export interface Events {
@@ -1263,6 +1287,8 @@ export interface ExplainAnswer {
 export interface ExplainedBead {
   /** The acceptance criteria. */
   acceptance_criteria: string | null;
+  /** Whether the bead is archived; absent otherwise. */
+  archived?: boolean;
   /** The assignee. */
   assignee: Actor | null;
   /** The fence of the claim. */
@@ -1780,6 +1806,8 @@ export interface Link {
 export interface LinkedBead {
   /** The acceptance criteria. */
   acceptance_criteria: string | null;
+  /** Whether the bead is archived; absent otherwise. */
+  archived?: boolean;
   /** The assignee. */
   assignee: Actor | null;
   /** The fence of the claim. */
@@ -2374,6 +2402,8 @@ export interface StatusAnswer {
 
 /** Statistics of the store. Memories do not count. */
 export interface StatusSummary {
+  /** Archived beads; absent if there are none. */
+  archived_issues?: number;
   /** Average time from creation to close, over all closed beads; 0 if there are none. */
   average_lead_time_hours: number;
   /** Unfinished beads with open blockers, or with the status `blocked`. */

@@ -13,8 +13,10 @@ pub use unsaved::Unsaved;
 use std::sync::{Arc, Mutex};
 
 use beads_core::op::Undo;
+use beads_core::snapshot::ARCHIVE_FORMAT_VERSION;
 use beads_core::{Actor, Catalog, Clock, Delta, Encoder, Event, Lineage, Stamp};
 
+use crate::archive::{read_archive, thaw_for};
 use crate::changes::Changes;
 use crate::cursor::Cursor;
 use crate::disk::Disk;
@@ -98,9 +100,17 @@ impl<D: Disk, W: World> Replica<D, W> {
         let (journal, recovered) = Journal::recover(disk)?;
         let mut events = EventLog::open(journal.disk())?;
         let mut state = state_at(repository, known_tip.as_ref(), &events)?;
+        if state.format_version() >= ARCHIVE_FORMAT_VERSION {
+            state.note_unhealed(repository.unhealed()?);
+        }
+        let changed = recovered.records.iter().flat_map(|record| record.delta.beads.keys());
+        thaw_for(repository, &mut state, changed)?;
         let mut heads = Heads::new(known_tip.as_ref(), &tracked);
         let saved = heads.join_saved(repository, &mut state, known_tip.as_ref())?;
         let needed = heads.join_base_commits(repository, &mut state, &recovered, known_tip.as_ref())?;
+        if state.is_unhealed() {
+            state.heal_for_now(&read_archive(repository)?);
+        }
         if known_tip.is_none() {
             base_commit = if needed { recovered.base_commit.clone() } else { saved.or(base_commit) };
         }

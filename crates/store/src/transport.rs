@@ -88,6 +88,20 @@ impl Remote for AnyRemote {
             Self::Native(remote) => remote.push_while(expected, new, work),
         }
     }
+
+    fn fetch_archive(&self) -> Result<Option<CommitId>> {
+        match self {
+            Self::Git(remote) => remote.fetch_archive(),
+            Self::Native(remote) => remote.fetch_archive(),
+        }
+    }
+
+    fn push_archive(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
+        match self {
+            Self::Git(remote) => remote.push_archive(expected, new),
+            Self::Native(remote) => remote.push_archive(expected, new),
+        }
+    }
 }
 
 impl ClaimRemote for AnyRemote {

@@ -5,6 +5,7 @@ mod action;
 mod activity;
 mod agents;
 mod answer;
+mod archive;
 mod ask;
 mod batch;
 mod bead_page;

@@ -74,8 +74,8 @@ pub use sessions::{HeartbeatAnswer, HeldAnswer, SessionAnswer, SilentClaim};
 pub use settings::SettingDescription;
 pub use style::Style;
 pub use upkeep::{
-    CheckAnswer, DoctorAnswer, MigrationAnswer, OrphanAnswer, OrphansAnswer, StoreSchema, TakenOverAnswer,
-    UninstallAnswer, status_word,
+    ArchivedAnswer, CheckAnswer, DoctorAnswer, MigrationAnswer, OrphanAnswer, OrphansAnswer, StoreSchema,
+    TakenOverAnswer, UninstallAnswer, status_word,
 };
 pub use wrap::wrap;
 

@@ -41,6 +41,8 @@ pub enum Query {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         closed: bool,
     },
+    /// The archived beads that match a filter.
+    Archived(Filter),
     /// All deleted beads.
     Deleted,
     /// Deleted beads, by id.

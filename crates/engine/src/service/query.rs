@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::Service;
 use super::archive::is_about_the_past;
+use super::archived::{is_about_archived, query_archived};
 use super::planning::DEFAULT_MINUTES;
 use super::reader::Reader;
 use super::row_cache::LONG_LIST;
@@ -27,6 +28,9 @@ impl Service {
                 self.with_archive(self.replica.copy_unsaved()?, &work, |archive| archive.query(query))
             }
             Query::Status => self.reader().status(self.status_facts()?),
+            query if is_about_archived(self.replica.catalog(), query) => {
+                query_archived(&self.place, self.reader(), query, output)
+            }
             Query::Events(asked) => self.events(asked),
             Query::ClaimOver { fence } => self.claim_over(fence.0),
             query => {
@@ -164,6 +168,7 @@ impl Reader<'_> {
             | Query::Activity(_)
             | Query::Agents { .. }
             | Query::Status
+            | Query::Archived(_)
             | Query::Events(_)
             | Query::ClaimOver { .. } => Err(Failure::internal("not a query about the current beads")),
         }

@@ -1,7 +1,9 @@
 //! Checkpoints: from the state in memory to a commit on the ref, and back.
 
+use std::collections::BTreeSet;
+
 use beads_core::planted::{Bug, is_planted};
-use beads_core::{Event, concurrent_writes};
+use beads_core::{Event, Lineage, concurrent_writes};
 
 use super::{Replica, Unsaved};
 use crate::changes::Changes;
@@ -42,6 +44,9 @@ impl<D: Disk, W: World> Replica<D, W> {
             base_commit: self.base_commit.clone(),
             encoder: self.encoder.clone(),
             written: None,
+            archive: None,
+            archive_before: None,
+            unhealed_on_ref: BTreeSet::new(),
             keep_segment: self.journal.current_segment(),
         })
     }
@@ -67,12 +72,29 @@ impl<D: Disk, W: World> Replica<D, W> {
         let mut conflicts = Vec::new();
         if let Some(merged) = &saved.merged {
             // Writes made here since the checkpoint began may lose to the merged ones.
-            conflicts = concurrent_writes(self.catalog.state(), &merged.state, Some(&merged.initial_state));
-            self.hub_writes.filter(&mut conflicts);
-            let events = self.catalog.join_with_events(&merged.state, self.world.now_ms());
+            let (mut theirs, mut agreed) = (merged.state.clone(), merged.initial_state.clone());
+            if let Some(archive) = &saved.archive {
+                theirs.thaw_against(self.catalog.state(), &archive.now);
+                agreed.thaw_against(&theirs, &archive.before);
+            }
+            conflicts = concurrent_writes(self.catalog.state(), &theirs, Some(&agreed));
+            let events = self.catalog.join_with_events(&theirs, self.world.now_ms());
             self.events.push(self.position, events);
             self.observe_stamps();
+            if saved.archive.is_some() {
+                // The merged state has all that the archive has of the beads that are complete in it.
+                let is_complete = |bead: &&Lineage| theirs.bead(bead).is_some_and(|bead| !bead.is_hollow());
+                let unhealed = self.catalog.state().unhealed();
+                self.catalog.note_healed(&unhealed.iter().filter(is_complete).cloned().collect());
+            }
         }
+        if let Some(archive) = &saved.archive {
+            conflicts.extend(self.catalog.state().conflicts_when_healed(&archive.now, &archive.before));
+            self.catalog.heal(&archive.now);
+            // What was written to such a bead meanwhile is not in the archive; then it keeps its content.
+            self.catalog.hollow_out(&archive.now);
+        }
+        self.hub_writes.filter(&mut conflicts);
         self.events.push(self.position, synced);
         self.events.mark_durable();
         self.known_tip = Some(saved.commit);

@@ -144,6 +144,12 @@ impl SyncJob {
         let (position, reach) = (self.position, self.reach);
         let (saved, exchanged) = match name {
             Ok(Some(name)) => self.exchange(repository, name)?,
+            // Without a remote, the archive only has to be in this repository.
+            Ok(None) if reach.asks_remote() => {
+                let (saved, archived) = self.checkpoint.save_and_archive(repository)?;
+                let outcome = archived.map(|()| Exchange { conflicts, ..Exchange::default() });
+                (saved, Exchanged::without_remote(reach, outcome.map_err(Failure::from)))
+            }
             Ok(None) => {
                 let saved = self.checkpoint.save(repository)?;
                 (saved, Exchanged::without_remote(reach, Ok(Exchange { conflicts, ..Exchange::default() })))
