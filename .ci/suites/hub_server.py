@@ -25,12 +25,6 @@ def own(path):
         subprocess.run(["chown", "-R", "postgres", path], check=True)
 
 
-def shifted_clock(shift):
-    """Returns the environment in which a program with shared libraries has a wall clock that is off, such as by "+1d"."""
-    library = subprocess.run(["sh", "-c", "ls /usr/lib/*/faketime/libfaketime.so.1"], capture_output=True, text=True, check=True).stdout.strip()
-    return {"LD_PRELOAD": library, "FAKETIME": shift, "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-
-
 class Cluster:
     def __init__(self, programs, directory, bd, clock=None):
         """Creates and starts a cluster. `clock` shifts its clock, such as "+1d"."""
@@ -72,7 +66,8 @@ class Cluster:
         log = os.path.join(self.directory, "log")
         shifted = []
         if self.clock:
-            shifted = ["env", *(f"{name}={value}" for name, value in shifted_clock(self.clock).items())]
+            library = subprocess.run(["sh", "-c", "ls /usr/lib/*/faketime/libfaketime.so.1"], capture_output=True, text=True, check=True).stdout.strip()
+            shifted = ["env", f"LD_PRELOAD={library}", f"FAKETIME={self.clock}", "FAKETIME_DONT_FAKE_MONOTONIC=1"]
         as_postgres([*shifted, self.program("pg_ctl"), "-D", self.data, "-w", "-o", options, "-l", log, "start"], cwd=self.directory)
 
     def stop(self, mode="fast"):

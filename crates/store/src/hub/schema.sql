@@ -256,22 +256,20 @@ BEGIN
     RETURN p_answer;
 END $$;
 
--- Returns the number of the newest delta, and the size of all deltas up to it.
-CREATE OR REPLACE FUNCTION beads._last(p_number int, OUT n bigint, OUT total bigint) LANGUAGE sql
+-- Returns the number of the newest delta, and the size of all deltas up to it. Covered deltas are deleted oldest
+-- first, so as long as there are any, the newest one is the last. Not in SQL: its plan would be made at every call.
+CREATE OR REPLACE FUNCTION beads._last(p_number int, OUT n bigint, OUT total bigint) LANGUAGE plpgsql
 SET search_path = pg_catalog, beads, pg_temp AS $$
-    SELECT * FROM (
-        (SELECT d.n, d.total FROM beads.delta d WHERE d.store = p_number ORDER BY d.n DESC LIMIT 1)
-        UNION ALL
-        SELECT f.upto, f.total FROM beads.fold f WHERE f.store = p_number AND f.state = 'confirmed'
-        UNION ALL
-        SELECT 0, 0
-    ) newest ORDER BY 1 DESC LIMIT 1
-$$;
+BEGIN
+    SELECT d.n, d.total INTO n, total FROM beads.delta d WHERE d.store = p_number ORDER BY d.n DESC LIMIT 1;
+    IF n IS NULL THEN
+        SELECT f.upto, f.total INTO n, total FROM beads.fold f WHERE f.store = p_number AND f.state = 'confirmed';
+    END IF;
+    n := coalesce(n, 0);
+    total := coalesce(total, 0);
+END $$;
 
-CREATE OR REPLACE FUNCTION beads._head(p_number int) RETURNS bigint LANGUAGE sql
-SET search_path = pg_catalog, beads, pg_temp AS $$
-    SELECT n FROM beads._last(p_number)
-$$;
+DROP FUNCTION IF EXISTS beads._head(int);
 
 -- Returns how a cursor relates to the history: 'same', 'behind' the deltas that are kept, or 'other'.
 CREATE OR REPLACE FUNCTION beads._history(p_number int, p_n bigint, p_token uuid) RETURNS text
@@ -282,7 +280,7 @@ BEGIN
     IF p_n = 0 THEN
         RETURN CASE WHEN upto > 0 THEN 'behind' ELSE 'same' END;
     END IF;
-    IF p_n > beads._head(p_number) THEN RETURN 'other'; END IF;
+    IF p_n > (SELECT l.n FROM beads._last(p_number) l) THEN RETURN 'other'; END IF;
     SELECT token INTO found FROM beads.delta WHERE store = p_number AND n = p_n;
     IF found IS NULL THEN
         SELECT upto_token INTO found FROM beads.fold f
@@ -389,7 +387,7 @@ BEGIN
     ON CONFLICT (store, replica) DO UPDATE SET epoch = excluded.epoch, seen = excluded.seen,
         settled = greatest(m.settled, excluded.settled), cursor = excluded.cursor;
     PERFORM beads._record_claims(s.number, p_replica, 0, p_claims);
-    RETURN QUERY SELECT s.number, s.epoch, beads._head(s.number), m.last_seq, answer, is_holding,
+    RETURN QUERY SELECT s.number, s.epoch, (SELECT l.n FROM beads._last(s.number) l), m.last_seq, answer, is_holding,
         (extract(epoch FROM clock_timestamp()) * 1000)::bigint
     FROM beads.machine m WHERE m.store = s.number AND m.replica = p_replica;
 END $$;
@@ -699,7 +697,7 @@ DECLARE s beads.store := beads._store(p_store); v int; now timestamptz := clock_
 BEGIN
     SELECT version INTO v FROM beads.hub;
     RETURN jsonb_build_object(
-        'hub_version', v, 'known', s.number IS NOT NULL, 'epoch', s.epoch, 'head', beads._head(s.number),
+        'hub_version', v, 'known', s.number IS NOT NULL, 'epoch', s.epoch, 'head', (SELECT l.n FROM beads._last(s.number) l),
         'holding', coalesce(s.hold_until > now, false),
         'machines', (SELECT count(*) FROM beads.machine m WHERE m.store = s.number),
         'active_machines', (SELECT count(*) FROM beads.machine m
