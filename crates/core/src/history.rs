@@ -147,27 +147,29 @@ impl History {
     }
 }
 
+/// Returns the lines that contain a birth.
+fn lines_with_birth(file: &[u8], lineage: &Lineage) -> Vec<Vec<u8>> {
+    // Canonical lines contain it in exactly these bytes.
+    let text = |canonical: Vec<u8>| String::from_utf8_lossy(&canonical).into_owned();
+    let (stamp, by) = (text(to_canonical(&lineage.at())), text(to_canonical(lineage.by())));
+    let birth = format!("\"created_at\":{stamp},\"created_by\":{by}").into_bytes();
+    let lines = file.split(|byte| *byte == b'\n');
+    lines.filter(|line| line.windows(birth.len()).any(|part| part == birth)).map(<[u8]>::to_vec).collect()
+}
+
 /// Finds a bead in the files of a snapshot, live or deleted, and returns it with the id it had. Only its line
 /// is decoded.
 pub fn find_bead(state: &[u8], tombstones: &[u8], lineage: &Lineage) -> Option<(BeadId, Bead)> {
-    // Canonical lines contain the birth in exactly these bytes.
-    let stamp = String::from_utf8(to_canonical(&lineage.at())).ok()?;
-    let by = String::from_utf8(to_canonical(lineage.by())).ok()?;
-    let birth = format!("\"created_at\":{stamp},\"created_by\":{by}").into_bytes();
-    let with_birth = |file: &[u8]| -> Vec<Vec<u8>> {
-        let lines = file.split(|byte| *byte == b'\n');
-        lines.filter(|line| line.windows(birth.len()).any(|part| part == birth)).map(<[u8]>::to_vec).collect()
-    };
     let own = |id: BeadId, body: Body| {
         let (found, bead, _) = bead_from_body(&id, body).ok()?;
         (found == *lineage).then_some((id, bead))
     };
-    let live = with_birth(state).iter().find_map(|line| {
+    let live = lines_with_birth(state, lineage).iter().find_map(|line| {
         let mut body: Body = serde_json::from_slice(line).ok()?;
         own(body.id.take()?, body)
     });
     live.or_else(|| {
-        with_birth(tombstones).iter().find_map(|line| {
+        lines_with_birth(tombstones, lineage).iter().find_map(|line| {
             let mut line: TombstoneLine = serde_json::from_slice(line).ok()?;
             let deletion = line.deletion();
             let (id, mut bead) = own(line.id, line.bead.take()?)?;
@@ -175,6 +177,16 @@ pub fn find_bead(state: &[u8], tombstones: &[u8], lineage: &Lineage) -> Option<(
             Some((id, bead))
         })
     })
+}
+
+/// Returns whether a snapshot has a bead without its content, which is in the archive.
+pub fn is_hollow_in(tombstones: &[u8], lineage: &Lineage) -> bool {
+    let is_it = |line: &Vec<u8>| {
+        let hollow = serde_json::from_slice(line).ok().filter(|line: &TombstoneLine| line.bead.is_none());
+        let found = hollow.and_then(|mut line| line.take_bead().ok().flatten());
+        found.is_some_and(|(found, _, _)| found == *lineage)
+    };
+    lines_with_birth(tombstones, lineage).iter().any(is_it)
 }
 
 /// Finds the edges from a bead in the file of a snapshot, present and removed. Only their lines are decoded.

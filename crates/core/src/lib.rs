@@ -156,7 +156,7 @@ pub use field::{
     Word,
 };
 pub use floor::Floor;
-pub use history::{EdgeChange, FieldChange, History, Write, find_bead, find_edges};
+pub use history::{EdgeChange, FieldChange, History, Write, find_bead, find_edges, is_hollow_in};
 pub use id::BeadId;
 pub use join::Touched;
 pub use lineage::Lineage;

@@ -23,7 +23,7 @@ fn random_histories_reach_every_corner() {
         let mut world = World::play(&history);
         let bare = world.sent.iter().any(|files| has_bare_edge(&support::decode(files)));
         *seen.entry("bare edge").or_insert(0) += usize::from(bare);
-        let hollow = |state: &State| state.beads().values().any(|bead| bead.is_hollow());
+        let hollow = |state: &State| state.beads().values().any(beads_core::SharedBead::is_hollow);
         let reached = world.replicas.iter().any(|replica| hollow(&replica.state));
         *seen.entry("archived without its content").or_insert(0) += usize::from(reached);
         world.converge();

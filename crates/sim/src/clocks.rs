@@ -126,12 +126,13 @@ impl Origins {
     }
 
     /// Returns the newest birth from another machine.
-    fn newest_foreign_ms(&self, parsed: &ParsedSnapshot) -> Option<u64> {
+    fn newest_foreign_ms(&self, parsed: &ParsedSnapshot, archived: &[Stamp]) -> Option<u64> {
         let is_foreign = |counter: u64| {
             let tag = counter % u64::from(COUNTER_STEP);
             tag != 0 && !self.own.contains(&tag)
         };
-        parsed.births().filter(|(_, (_, counter))| is_foreign(*counter)).map(|(_, (ms, _))| ms).max()
+        let births = parsed.births().map(|(_, at)| at).chain(archived.iter().copied());
+        births.filter(|(_, counter)| is_foreign(*counter)).map(|(ms, _)| ms).max()
     }
 }
 
@@ -160,13 +161,17 @@ impl Machine {
         };
         let Some(replica) = &self.replica else { return Ok(trace) };
         let parsed = ParsedSnapshot::new(&replica.catalog().state().encode())?;
+        // Beads without content have a birth, too.
+        let archived = replica.catalog().archived().map(|(lineage, _)| lineage.at());
+        let archived: Vec<_> = archived.map(|at| (at.ms(), u64::from(at.counter()))).collect();
         let before = parsed.floor();
         let op = CollectGarbage { ttl_ms: TOMBSTONE_TTL_MS, newest_foreign_ms };
         let now_ms = self.world.now_ms();
         trace.push_str(&self.apply(Op::CollectGarbage(op), Self::caller())?);
         self.observe_floor()?;
         let after = self.floor()?;
-        let newest = self.origins.newest_foreign_ms(&parsed).map_or(now_ms, |foreign| foreign.min(now_ms));
+        let newest =
+            self.origins.newest_foreign_ms(&parsed, &archived).map_or(now_ms, |foreign| foreign.min(now_ms));
         if after > before && after.0 > newest.saturating_sub(TOMBSTONE_TTL_MS) {
             return Err(format!(
                 "the floor is {after:?}, but the newest bead of another machine is from {newest}"

@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use beads_core::snapshot::{DEPS, STATE, TOMBSTONES};
-use beads_core::{Bead, Edge, History, Lineage, State, find_bead, find_edges};
+use beads_core::{Bead, Edge, History, Lineage, State, find_bead, find_edges, is_hollow_in};
 use git2::Oid;
 
 use crate::git::GitRepository;
@@ -62,7 +62,7 @@ impl GitRepository {
     /// Collects the changes of one bead from the history of `tip`. Returns whether the whole history was
     /// examined.
     ///
-    /// A commit holds everything that its ancestors held, so the walk stops where the bead is missing or has
+    /// A commit holds everything that its ancestors held, except the content of archived beads, so the walk stops where the bead is missing or has
     /// not been changed since its creation.
     pub fn gather_history(&self, tip: &str, lineage: &Lineage, history: &mut History) -> Result<bool> {
         let mut seen: BTreeSet<CommitId> = BTreeSet::from([tip.to_owned()]);
@@ -81,12 +81,17 @@ impl GitRepository {
                     (self.file(&commit, &tree, STATE)?, self.file(&commit, &tree, TOMBSTONES)?);
                 let deps = self.file(&commit, &tree, DEPS)?;
                 bytes += state.len() + tombstones.len() + deps.len();
-                let Some((id, bead)) = find_bead(&state, &tombstones, lineage) else { continue };
-                history.record(&bead);
-                let edges = find_edges(&deps, &id);
-                edges.iter().for_each(|(kind, to, edge)| history.record_edge(*kind, to, edge));
-                if is_untouched(lineage, &bead, edges.iter().map(|(_, _, edge)| edge)) {
+                let found = find_bead(&state, &tombstones, lineage);
+                if found.is_none() && !is_hollow_in(&tombstones, lineage) {
                     continue;
+                }
+                if let Some((id, bead)) = found {
+                    history.record(&bead);
+                    let edges = find_edges(&deps, &id);
+                    edges.iter().for_each(|(kind, to, edge)| history.record_edge(*kind, to, edge));
+                    if is_untouched(lineage, &bead, edges.iter().map(|(_, _, edge)| edge)) {
+                        continue;
+                    }
                 }
             }
             let found = self.git.find_commit(Oid::from_str(&commit)?);

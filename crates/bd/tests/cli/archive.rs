@@ -61,6 +61,18 @@ fn archived_beads_leave_the_lists_and_can_be_read_and_restored() {
     });
 }
 
+/// Archives all closed beads. The first one raises the format, which is reported.
+fn archive(bd: &Sandbox) -> Value {
+    answer(bd, &["archive", "--closed-before", LATER])
+}
+
+/// Runs a command that may report the new format.
+fn answer(bd: &Sandbox, args: &[&str]) -> Value {
+    let run = bd.run(&[args, &["--json"]].concat());
+    assert_eq!(run.exit, Some(0), "{args:?}: {run:?}");
+    run.value()
+}
+
 fn findings(bd: &Sandbox, check: &str) -> Vec<String> {
     let doctor = bd.run(&["doctor", &format!("--check={check}"), "--json"]).value();
     let checks = doctor["checks"].as_array().unwrap().clone();
@@ -76,7 +88,7 @@ fn only_the_first_archived_bead_raises_the_format() {
         bd.json(&["archive", "--closed-before", LATER, "--dry-run"]);
         assert_eq!(bd.json(&["status"])["format_version"], 1);
         assert_eq!(bd.json(&["migrate"])["current_version"], 2, "only bd archive raises it further");
-        bd.json(&["archive", "--closed-before", LATER]);
+        archive(bd);
         let migration = bd.json(&["migrate", "--inspect"]);
         assert_eq!((&migration["current_version"], &migration["latest_version"]), (&json!(3), &json!(3)));
     });
@@ -90,7 +102,7 @@ fn an_archived_bead_cannot_be_changed_and_says_how_to_get_it_back() {
         closed(bd, "bd-1", "old");
         bd.json(&["update", "bd-1", "--parent", "bd-e"]);
         bd.json(&["note", "bd-1", "see the log"]);
-        bd.json(&["archive", "--closed-before", LATER]);
+        archive(bd);
         for _ in 0..2 {
             let changes: [&[&str]; 9] = [
                 &["claim", "bd-1"],
@@ -119,7 +131,7 @@ fn an_archived_bead_cannot_be_changed_and_says_how_to_get_it_back() {
             bd.json(&["import", "--verify", file]);
             bd.json(&["import", file]);
             assert_eq!(bd.ids(&["list"]), ["bd-e", "bd-2"], "an import of the same beads changes nothing");
-            bd.json(&["sync"]);
+            answer(bd, &["sync"]);
         }
         assert!(findings(bd, "validate").is_empty());
     });
@@ -132,16 +144,16 @@ fn a_fresh_clone_reads_and_restores_what_others_archived() {
         let bd = remote.replica(mode);
         closed(&bd, "bd-1", "old work");
         bd.create(&["new work", "--id", "bd-2"]);
-        bd.json(&["archive", "--closed-before", LATER]);
-        bd.json(&["sync"]);
+        archive(&bd);
+        answer(&bd, &["sync"]);
         assert!(bd.repository().find_reference(ARCHIVE_REF).is_ok());
         let other = remote.replica(mode);
-        other.json(&["sync"]);
+        answer(&other, &["sync"]);
         assert_eq!(other.ids(&["list"]), ["bd-2"]);
         assert_eq!(other.json(&["list", "--archive"])[0]["title"], "old work");
         other.json(&["restore", "bd-1"]);
-        other.json(&["sync"]);
-        bd.json(&["sync"]);
+        answer(&other, &["sync"]);
+        answer(&bd, &["sync"]);
         assert_eq!(bd.ids(&["list"]), ["bd-1", "bd-2"]);
         assert_eq!(bd.json(&["conflicts", "list"]), json!([]));
     }
@@ -152,9 +164,9 @@ fn doctor_finds_an_archive_that_is_missing_here_or_on_the_remote() {
     let remote = Remote::new();
     let bd = remote.replica(Mode::Embedded);
     closed(&bd, "bd-1", "old work");
-    bd.json(&["sync"]);
-    bd.json(&["archive", "--closed-before", LATER]);
-    bd.json(&["sync"]);
+    answer(&bd, &["sync"]);
+    archive(&bd);
+    answer(&bd, &["sync"]);
     assert!(findings(&bd, "archive").is_empty() && findings(&bd, "validate").is_empty());
     let git = git2::Repository::open(remote.path()).unwrap();
     let tip = git.refname_to_id(ARCHIVE_REF).unwrap();
@@ -168,7 +180,7 @@ fn doctor_finds_an_archive_that_is_missing_here_or_on_the_remote() {
     bd.error(&["show", "bd-1"], "archive_incomplete");
     bd.error(&["restore", "bd-1"], "archive_incomplete");
     assert_eq!(bd.json(&["list", "--archive"]), json!([]));
-    bd.json(&["sync"]);
+    answer(&bd, &["sync"]);
     assert!(findings(&bd, "validate").is_empty(), "bd sync fetched it");
     bd.json(&["restore", "bd-1"]);
 }
@@ -181,7 +193,7 @@ fn a_killed_sync_loses_nothing() {
     for round in 0..12 {
         let id = format!("bd-{round}");
         closed(&bd, &id, &format!("work {round}"));
-        bd.json(&["archive", "--closed-before", LATER]);
+        archive(&bd);
         let mut child =
             bd.command(&["sync"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("bd starts");
         std::thread::sleep(std::time::Duration::from_millis(4 * round));
@@ -191,9 +203,9 @@ fn a_killed_sync_loses_nothing() {
         let titles: Vec<&Value> = listed.as_array().unwrap().iter().map(|bead| &bead["title"]).collect();
         assert!(titles.contains(&&json!(format!("work {round}"))), "round {round}: {listed}");
     }
-    bd.json(&["sync"]);
+    answer(&bd, &["sync"]);
     let other = remote.replica(Mode::Embedded);
-    other.json(&["sync"]);
+    answer(&other, &["sync"]);
     assert_eq!(other.json(&["list", "--archive"]).as_array().unwrap().len(), 12);
     assert!(findings(&other, "validate").is_empty() && findings(&bd, "archive").is_empty());
 }
@@ -203,8 +215,8 @@ fn uninstalling_keeps_the_archive_as_a_backup_only() {
     let remote = Remote::new();
     let bd = remote.replica(Mode::Embedded);
     closed(&bd, "bd-1", "old work");
-    bd.json(&["archive", "--closed-before", LATER]);
-    bd.json(&["sync"]);
+    archive(&bd);
+    answer(&bd, &["sync"]);
     let removed = bd.json(&["uninstall", "--remote"]);
     for git in [bd.repository(), git2::Repository::open(remote.path()).unwrap()] {
         let names: Vec<String> =

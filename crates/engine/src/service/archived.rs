@@ -67,6 +67,7 @@ pub(super) fn is_about_archived(catalog: &Catalog, query: &Query) -> bool {
     match query {
         Query::Archived(_) => true,
         Query::Show { ids } => ids.iter().any(is_archived),
+        Query::Blame { id } => is_archived(id),
         _ => false,
     }
 }
@@ -84,6 +85,10 @@ pub(super) fn query_archived(
         (Query::Archived(filter), Some(whole)) => list_archived(&whole, reader, filter, output),
         (Query::Show { ids }, Some(whole)) => {
             whole.check(ids)?;
+            whole.query(reader, query, output)
+        }
+        (Query::Blame { id }, Some(whole)) => {
+            whole.check(std::slice::from_ref(id))?;
             whole.query(reader, query, output)
         }
         (_, Some(_)) => Err(Failure::internal("not a query about archived beads")),

@@ -3,6 +3,8 @@ use beads_core::{
     BeadId, Catalog, Edge, EdgeChange, EdgeKey, Endpoint, Field, History, Lineage, Mark, State, Timestamp,
 };
 
+use beads_store::read_archive;
+
 use super::archive::Archive;
 use super::reader::Reader;
 use crate::failure::{Code, Failure};
@@ -30,6 +32,11 @@ impl Archive<'_> {
         take_edges(&mut history, catalog, lineage, catalog.state().edges());
         if let Some(bead) = catalog.bead(lineage) {
             history.record(bead);
+            if bead.is_hollow()
+                && let Some(content) = read_archive(self.repository)?.bead(lineage)
+            {
+                history.record(content);
+            }
         }
         let id = catalog.id_of(lineage);
         let writes = history.writes().into_iter().map(|write| WriteAnswer {
