@@ -1,10 +1,15 @@
 //! The page: hand-written modules and style sheets, embedded in the binary.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use axum::body::Bytes;
 use axum::extract::Request;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use beads_core::Code;
 use beads_core::canonical::hex;
+use flate2::Compression;
 use sha2::{Digest, Sha256};
 
 use super::reply;
@@ -70,45 +75,88 @@ pub const MODULES: &[Asset] = assets![
 /// The script that holds the stream for all tabs.
 const WORKER: Asset = assets!["worker.js",][0];
 
-/// Serves a file of the page. It contains no data, so it needs no token.
-pub async fn serve(request: Request) -> Response {
-    let path = request.uri().path().trim_start_matches('/');
-    let (kind, content) = match path {
-        "" | "index.html" => ("text/html; charset=utf-8", PAGE),
-        "icon.svg" => ("image/svg+xml", ICON),
-        _ => match find(path) {
-            Some(asset) if asset.name.ends_with(".css") => ("text/css; charset=utf-8", asset.content),
-            Some(asset) => ("text/javascript; charset=utf-8", asset.content),
-            None => {
-                return reply::error(StatusCode::NOT_FOUND, Code::NotFound.as_str(), "there is no such file");
-            }
-        },
-    };
-    let tag = format!("\"{}\"", hex(&Sha256::digest(content.as_bytes())[..12]));
-    let known = request.headers().get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
-    let mut reply = if known == Some(tag.as_str()) {
-        reply::body(StatusCode::NOT_MODIFIED, kind, "")
-    } else {
-        reply::compressed(content.as_bytes().to_vec(), kind, request.headers())
-    };
-    let headers = reply.headers_mut();
-    headers.insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-cache"));
-    if let Ok(tag) = tag.parse() {
-        headers.insert(header::ETAG, tag);
-    }
-    reply
+/// A file as it is sent.
+#[derive(Debug)]
+struct File {
+    kind: &'static str,
+    content: &'static str,
+    /// Compressed, unless that is not worth it.
+    packed: Option<Bytes>,
+    tag: HeaderValue,
 }
 
-fn find(path: &str) -> Option<Asset> {
-    let name = path.strip_prefix("page/")?;
-    STYLES.iter().chain(MODULES).chain([&WORKER]).find(|asset| asset.name == name).copied()
+/// All files by their path. They are compressed once, because the first paint waits for nearly all of them.
+static FILES: LazyLock<BTreeMap<String, File>> = LazyLock::new(|| {
+    let named = |asset: &Asset| {
+        let is_style = asset.name.ends_with(".css");
+        let kind = if is_style { "text/css; charset=utf-8" } else { "text/javascript; charset=utf-8" };
+        (format!("page/{}", asset.name), File::new(kind, asset.content))
+    };
+    let mut files: BTreeMap<String, File> =
+        STYLES.iter().chain(MODULES).chain([&WORKER]).map(named).collect();
+    for path in ["", "index.html"] {
+        files.insert(path.to_owned(), File::new("text/html; charset=utf-8", PAGE));
+    }
+    files.insert("icon.svg".to_owned(), File::new("image/svg+xml", ICON));
+    files
+});
+
+impl File {
+    fn new(kind: &'static str, content: &'static str) -> Self {
+        let tag = format!("\"{}\"", hex(&Sha256::digest(content.as_bytes())[..12]));
+        let packed = reply::packed(content.as_bytes(), Compression::best()).map(Bytes::from);
+        // A digest in quotes is always a valid header.
+        Self {
+            kind,
+            content,
+            packed,
+            tag: HeaderValue::try_from(tag).unwrap_or(HeaderValue::from_static("")),
+        }
+    }
+}
+
+/// Compresses the files before the first browser asks for them.
+pub fn prepare() {
+    LazyLock::force(&FILES);
+}
+
+/// Serves a file of the page. It contains no data, so it needs no token.
+pub async fn serve(request: Request) -> Response {
+    let Some(file) = FILES.get(request.uri().path().trim_start_matches('/')) else {
+        return reply::error(StatusCode::NOT_FOUND, Code::NotFound.as_str(), "there is no such file");
+    };
+    let mut reply = match &file.packed {
+        _ if request.headers().get(header::IF_NONE_MATCH) == Some(&file.tag) => {
+            reply::body(StatusCode::NOT_MODIFIED, file.kind, "")
+        }
+        Some(packed) if reply::accepts_gzip(request.headers()) => reply::gzip(packed.clone(), file.kind),
+        _ => reply::body(StatusCode::OK, file.kind, file.content),
+    };
+    let headers = reply.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert(header::ETAG, file.tag.clone());
+    reply
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::{BTreeMap, BTreeSet};
+    use std::collections::BTreeSet;
+    use std::io::Read;
 
     use super::*;
+
+    #[test]
+    fn files_are_sent_as_they_are_or_compressed() {
+        for (path, file) in FILES.iter() {
+            assert!(file.tag.len() > 20, "{path}");
+            let Some(packed) = &file.packed else { continue };
+            let mut text = String::new();
+            flate2::read::GzDecoder::new(&packed[..]).read_to_string(&mut text).unwrap();
+            assert!(text == file.content && packed.len() < text.len(), "{path}");
+        }
+        assert_eq!(FILES.len(), STYLES.len() + MODULES.len() + 4);
+        assert!(FILES["page/main.js"].packed.is_some());
+    }
 
     #[test]
     fn the_page_loads_every_file_and_nothing_else() {

@@ -36,20 +36,32 @@ pub fn json<T: Serialize>(value: &T, headers: &HeaderMap) -> Response {
 
 /// Returns a text, compressed if the client accepts that.
 pub fn compressed(text: Vec<u8>, kind: &'static str, headers: &HeaderMap) -> Response {
+    match accepts_gzip(headers).then(|| packed(&text, Compression::fast())).flatten() {
+        Some(packed) => gzip(packed, kind),
+        None => body(StatusCode::OK, kind, text),
+    }
+}
+
+/// Returns whether the client accepts compressed replies.
+pub fn accepts_gzip(headers: &HeaderMap) -> bool {
     let accepted = headers.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
-    let accepts = accepted.is_some_and(|value| value.split(',').any(|one| one.trim().starts_with("gzip")));
-    if !accepts || text.len() < COMPRESS_FROM {
-        return body(StatusCode::OK, kind, text);
+    accepted.is_some_and(|value| value.split(',').any(|one| one.trim().starts_with("gzip")))
+}
+
+/// Compresses a text, unless it is short.
+pub fn packed(text: &[u8], level: Compression) -> Option<Vec<u8>> {
+    if text.len() < COMPRESS_FROM {
+        return None;
     }
-    let mut encoder = GzEncoder::new(Vec::with_capacity(text.len() / 4), Compression::fast());
-    match encoder.write_all(&text).and_then(|()| encoder.finish()) {
-        Ok(packed) => {
-            let mut reply = body(StatusCode::OK, kind, packed);
-            reply.headers_mut().insert(header::CONTENT_ENCODING, header::HeaderValue::from_static("gzip"));
-            reply
-        }
-        Err(_) => body(StatusCode::OK, kind, text),
-    }
+    let mut encoder = GzEncoder::new(Vec::with_capacity(text.len() / 4), level);
+    encoder.write_all(text).and_then(|()| encoder.finish()).ok()
+}
+
+/// Returns a reply whose content is compressed already.
+pub fn gzip(packed: impl Into<Body>, kind: &'static str) -> Response {
+    let mut reply = body(StatusCode::OK, kind, packed);
+    reply.headers_mut().insert(header::CONTENT_ENCODING, header::HeaderValue::from_static("gzip"));
+    reply
 }
 
 /// Returns the reply to a request that failed in the store.

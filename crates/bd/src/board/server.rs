@@ -112,6 +112,7 @@ impl Server {
 
     /// Answers requests until the process is interrupted.
     pub fn run(self) -> Result<(), Failure> {
+        std::thread::spawn(assets::prepare);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(Failure::internal)?;
         let shared = self.shared.clone();

@@ -29,17 +29,6 @@ const AGENTS_SINCE: Duration = Duration::from_secs(36 * 60 * 60);
 const FEED_KINDS: [EventKind; 5] =
     [EventKind::Note, EventKind::Closed, EventKind::Asked, EventKind::Answered, EventKind::Cancelled];
 
-/// The events that show as incidents of a night.
-const INCIDENT_KINDS: [EventKind; 7] = [
-    EventKind::Asked,
-    EventKind::Conflict,
-    EventKind::Expired,
-    EventKind::Reopened,
-    EventKind::Cancelled,
-    EventKind::SyncFailed,
-    EventKind::SyncRecovered,
-];
-
 /// Which of the slow parts a pulse has. A page keeps the parts that are missing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PulseParts {
@@ -160,7 +149,7 @@ pub fn pulse(store: &StoreClient, parts: PulseParts) -> Result<Pulse, Failure> {
         cycles: parts.cycles.then(|| store.query(Query::Cycles)).transpose()?,
         queue: ready.into_iter().map(|bead| bead.id).collect(),
         feed: history(&|| activity(store, &FEED_KINDS, None, FEED))?,
-        incidents: history(&|| activity(store, &INCIDENT_KINDS, Some(since), INCIDENTS))?,
+        incidents: history(&|| activity(store, &ActivityQuery::INCIDENTS, Some(since), INCIDENTS))?,
         mail: to_raw_value(&mail::overview(&store.directory)).map_err(Failure::internal)?,
     })
 }

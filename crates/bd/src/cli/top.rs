@@ -19,7 +19,8 @@ const PRINTED: (u16, u16) = (80, 24);
 ///
 /// Shows the view Now of the board and keeps it up to date: beads that cannot go on, by how many wait behind
 /// them; the agents, those in trouble first; and what is handed out next. The keys are at the bottom, and ?
-/// explains them; 2 shows what needs you, 3 the last night. If standard output is not a terminal, or with --once, one frame is printed.
+/// explains them; 2 shows what needs you, 3 the last night. If standard output is not a terminal, or with
+/// --once, one frame is printed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  bd top\n  bd top --since 22:30\n  bd top --once")]
 pub struct Args {

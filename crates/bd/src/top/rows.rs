@@ -26,6 +26,9 @@ const NARROW_NEXT: usize = 3;
 const STRIP: std::ops::RangeInclusive<usize> = 24..=96;
 const TITLE: usize = 24;
 
+/// The widest key that ends a matter: `enter answer`.
+const KEY: usize = 12;
+
 /// The widths of the two times of an agent.
 const TIMES: usize = 16;
 
@@ -153,12 +156,12 @@ pub fn stuck(one: &Matter, columns: Columns<'_>, width: usize, now_ms: u64, cloc
 
 /// Returns the text of what needs the reader after its word, with the key that ends it.
 pub fn need(one: &Matter, columns: Columns<'_>, width: usize, now_ms: u64, clock: &LocalClock) -> String {
-    let key = one.key();
     if width < 90 {
         return stuck(one, columns, width, now_ms, clock);
     }
-    let rest = width.saturating_sub(columns.id + key.width() + 7);
-    let title_width = (rest * 2 / 5).min(46);
+    let key = right(one.key(), KEY);
+    let rest = width.saturating_sub(columns.id + KEY + 7);
+    let title_width = (rest * 7 / 20).min(46);
     let (id, title) = (fit(&one.id, columns.id), fit(&one.title, title_width));
     let evidence = fit(&one.evidence(now_ms, clock), rest - title_width);
     format!("{id} P{} {title}  {evidence} {key}", one.priority)

@@ -26,17 +26,6 @@ const NOTES: usize = 20;
 /// How many incidents of the period are listed.
 const INCIDENTS: usize = 200;
 
-/// The events that are incidents.
-const INCIDENT_KINDS: [EventKind; 7] = [
-    EventKind::Asked,
-    EventKind::Conflict,
-    EventKind::Expired,
-    EventKind::Reopened,
-    EventKind::Cancelled,
-    EventKind::SyncFailed,
-    EventKind::SyncRecovered,
-];
-
 /// What the store says at one moment, ready to be drawn.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
@@ -188,7 +177,7 @@ impl Snapshot {
         };
         let progress: Vec<Value> = ask(store, Query::Epics)?;
         let notes = activity(store, &[EventKind::Note], None, NOTES)?;
-        let incidents = activity(store, &INCIDENT_KINDS, Some(since), INCIDENTS)?;
+        let incidents = activity(store, &ActivityQuery::INCIDENTS, Some(since), INCIDENTS)?;
         Ok(Self::from_answers(answers, (beads, progress), (&notes, &incidents), (since_ms, now_ms)))
     }
 

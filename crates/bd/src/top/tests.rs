@@ -61,7 +61,7 @@ fn status() -> Value {
         "summary": {"ready_issues": 19}, "questions": [asked],
         "waiting": [
             {"need": "conflict", "id": "bd-imp.6", "title": "", "actor": "codex-6", "since": ago(148)},
-            {"need": "assigned", "id": "bd-rep.1", "title": "", "actor": "bob@build2", "since": ago(9)},
+            {"need": "assigned", "id": "bd-nx.1", "title": "", "actor": "bob@build2", "since": ago(9)},
         ],
         "sync": {"unsynced": 23, "last_success": ago(44), "last_error": {"message": "origin refuses the login", "since": ago(44), "attempts": 11}},
     })
@@ -77,7 +77,7 @@ fn beads() -> Vec<Value> {
         ),
         held("bd-auth.2", "Migrate the session table to v3", "claude-7@build2", 231),
         held("bd-q3m", "Double charge when a refund is retried", "gemini-2@build2", 98),
-        held("bd-imp.6", "Import payments", "claude-01@build2", 76),
+        held("bd-imp.6", "Import payments", "codex-6@build2", 76),
         bead(
             "bd-w9c",
             "Retry policy of the webhook worker",
@@ -97,7 +97,7 @@ fn beads() -> Vec<Value> {
     ];
     for number in 0..57 {
         let closed = NOW - (20 + number * 9) * MINUTE;
-        let by = format!("claude-{:02}@build2", number % 15 + 1);
+        let by = format!("{}@build2", HANDS[number as usize % HANDS.len()].0);
         let more =
             json!({"status": "closed", "closed": closed, "claimed": closed - 45 * MINUTE, "closer": by});
         beads.push(bead(&format!("bd-old.{number}"), "Done", more));
@@ -128,15 +128,44 @@ fn workers() -> Vec<Worker> {
         worker("codex-4@build2", "idle", [0, 12], None),
         worker("gemini-1@build2", "quiet", [9, 9], Some(("bd-obs.11", "Metric names: one scheme", 50, 60))),
     ];
-    workers.extend((1..=13).map(|number| {
-        let hand = ("bd-imp.6", "Import payments", 76, 70);
-        worker(&format!("claude-{number:02}@build2"), "working", [2, 2], Some(hand))
+    workers.extend(HANDS.iter().zip(0..).map(|((name, id, title), number)| {
+        let (since, lease) = (76 + number * 17 % 160, 60 + number * 13 % 60);
+        worker(&format!("{name}@build2"), "working", [number % 5, 2], Some((id, title, since, lease)))
     }));
     workers
 }
 
+/// The agents at work, with what they hold.
+const HANDS: [(&str, &str, &str); 13] = [
+    ("claude-1", "bd-led.7", "Reopen a period, with a reason"),
+    ("claude-2", "bd-ci.7", "Nightly run of everything"),
+    ("claude-3", "bd-rep.4", "Totals row that matches the ledger"),
+    ("claude-4", "bd-4h8", "Normalise account names at the edge"),
+    ("claude-5", "bd-rep.3", "CSV with a stable column order"),
+    ("claude-6", "bd-ci.11", "Merge queue"),
+    ("codex-1", "bd-obs.13", "Trace through the queue"),
+    ("codex-2", "bd-obs.10", "Log rotation on build2"),
+    ("codex-3", "bd-led.15", "Load test: 2,000 transfers a second"),
+    ("codex-5", "bd-rep.9", "Reports of closed periods are frozen"),
+    ("codex-6", "bd-imp.6", "Import payments"),
+    ("gemini-3", "bd-web.4", "Statement of a month"),
+    ("claude-8", "bd-doc.3", "What each alert means"),
+];
+
+/// What is handed out next.
+const NEXT: [&str; 8] = [
+    "Send by mail, with a link",
+    "Container image in two layers",
+    "Fail on new warnings",
+    "Report the slowest ten tests",
+    "Mirror of the package registry",
+    "Install on one machine",
+    "Every setting with its default",
+    "Retention of audit logs",
+];
+
 fn night_with(beads: Vec<Value>) -> Snapshot {
-    let next: Vec<Value> = (1..=19).map(|number| json!({"id": format!("bd-rep.{number}"), "title": "Send by mail, with a link", "priority": 3})).collect();
+    let next: Vec<Value> = (1..=19).map(|number| json!({"id": format!("bd-nx.{number}"), "title": NEXT[(number - 1) % NEXT.len()], "priority": 3})).collect();
     let conflict = json!({"id": "c1", "bead": "bd-imp.6", "title": "", "field": "acceptance_criteria", "by": "codex-6@build2", "won_by": "amp-1@build1", "won_at": [NOW - 148 * MINUTE, 0]});
     let answers = json!([status(), next]);
     let answers = super::snapshot::Answers {
@@ -147,8 +176,12 @@ fn night_with(beads: Vec<Value>) -> Snapshot {
         cycles: vec![json!({"kind": "blocks", "ids": ["bd-w9c", "bd-x2d"]})],
         next: serde_json::from_value(answers[1].clone()).unwrap(),
     };
-    let progress =
-        json!({"epic": {"id": "bd-rel", "title": "Release 2.4"}, "closed_children": 2, "total_children": 10});
+    let epic = |id: &str, title: &str, closed: u64, total: u64| json!({"epic": {"id": id, "title": title}, "closed_children": closed, "total_children": total});
+    let progress = vec![
+        epic("bd-rel", "Release 2.4", 2, 10),
+        epic("bd-auth", "Sessions v3: sign in without passwords", 9, 15),
+        epic("bd-none", "No children yet", 0, 0),
+    ];
     let note = |minutes: u64, by: &str, id: &str, text: &str| json!({"type": "note", "at": ago(minutes), "by": by, "id": id, "text": text});
     let notes = [
         note(130, "claude-7@build2", "bd-auth.2", "1.2 of 3.4 million rows."),
@@ -159,7 +192,7 @@ fn night_with(beads: Vec<Value>) -> Snapshot {
         json!({"type": "sync_failed", "at": ago(44), "text": "origin refuses the login"}),
     ];
     let beads = serde_json::from_value(Value::Array(beads)).unwrap();
-    Snapshot::from_answers(answers, (beads, vec![progress]), (&notes, &incidents), (SINCE, NOW))
+    Snapshot::from_answers(answers, (beads, progress), (&notes, &incidents), (SINCE, NOW))
 }
 
 fn night() -> Snapshot {
@@ -192,14 +225,14 @@ SYNC FAILS for 44 min: origin refuses the login. 23 changes wait here.    s sync
  slow bd-auth.2 Migrate the session table to v3    no note for 2 h 10     2 wait
  loop bd-w9c    Retry policy of the webhook worker cycle with bd-x2d      1 wait
 ─ agents 18 ─────────────────────────────────────────────── last sign, in hand ─
- gone gemini-2  bd-q3m    Double charge when a refund is retried  1 h 11  1 h 38
- slow claude-7  bd-auth.2 Migrate the session table to v3          3 min  3 h 51
- work claude-01 bd-imp.6  Import payments                          2 min  1 h 16";
+ gone gemini-2 bd-q3m    Double charge when a refund is retried   1 h 11  1 h 38
+ slow claude-7 bd-auth.2 Migrate the session table to v3           3 min  3 h 51
+ work claude-1 bd-led.7  Reopen a period, with a reason              0 s  1 h 16";
     let lines = drawn(&mut screen(), (80, 24));
     assert_eq!(lines[..10].join("\n"), expected, "{}", lines.join("\n"));
     assert_eq!(lines[18], "      7 more: 5 working, 1 idle, 1 not heard of", "{}", lines.join("\n"));
     assert_eq!(lines[19], "─ next of 19 ready ─────────────────────────────────────── no P1 or P2 is free ─");
-    assert_eq!(lines[20].trim(), "P3           bd-rep.1  Send by mail, with a link");
+    assert_eq!(lines[20].trim(), "P3          bd-nx.1   Send by mail, with a link");
     assert_eq!(lines[23], "j k move  enter open  m message  t take back  x close  / find  ? keys  q quit");
 }
 
@@ -242,7 +275,8 @@ fn a_wide_screen_has_a_timetable_epics_what_else_needs_you_and_a_column_on_the_r
         "│ All P1 wait for bd-auth.2 or",
         "│ ─ notes ─",
         "07:41 codex-6  bd-imp.6",
-        "─ epics 1 ─",
+        "─ epics 2 ─",
+        "6 left               you",
         "Release 2.4",
         "2 of 10",
         "8 left",
@@ -258,7 +292,7 @@ fn a_wide_screen_has_a_timetable_epics_what_else_needs_you_and_a_column_on_the_r
         assert!(text.contains(expected), "{expected}:\n{text}");
     }
     let gone = lines.iter().find(|line| line.starts_with(" gone gemini-2")).unwrap();
-    assert!(gone.contains("##xxxxx|---"), "{gone}");
+    assert!(gone.contains("##xxxx|---"), "{gone}");
     let slow = lines.iter().find(|line| line.starts_with(" slow claude-7")).unwrap();
     assert!(slow.contains("###~~~~"), "{slow}");
     // The last bead of the epic waits for one in hand since 76 minutes, and takes two hours with the one before.
@@ -276,11 +310,11 @@ fn what_needs_you_and_the_last_night_are_views_of_their_own() {
         {
             assert!(text.contains(expected), "{expected}:\n{text}");
         }
-        assert!(!text.contains("bd-rep.1 "), "what is assigned to others does not need the reader:\n{text}");
+        assert!(!text.contains("bd-nx.1 "), "what is assigned to others does not need the reader:\n{text}");
         press(&mut screen, "3");
         let text = drawn(&mut screen, size).join("\n");
         for expected in [
-            "57 beads closed in 9 h 12 by 15 of 18 agents; 0 created, none reopened.",
+            "57 beads closed in 9 h 12 by 13 of 18 agents; 0 created, none reopened.",
             "question waits for you",
             "   57   45 min  ...",
             "─ incidents 2 ─",
@@ -313,7 +347,7 @@ fn tab_goes_to_the_next_list() {
         screen.key(KeyEvent::new(KeyCode::Tab, KeyModifiers::NONE));
     }
     assert_eq!(screen.selected, 21);
-    assert!(matches!(press(&mut screen, "\n"), Some(Request::Open(id, _)) if id == "bd-rep.1"));
+    assert!(matches!(press(&mut screen, "\n"), Some(Request::Open(id, _)) if id == "bd-nx.1"));
 }
 
 #[test]

@@ -233,6 +233,19 @@ pub struct ActivityQuery {
     pub limit: Option<usize>,
 }
 
+impl ActivityQuery {
+    /// The events that are the incidents of a night.
+    pub const INCIDENTS: [EventKind; 7] = [
+        EventKind::Asked,
+        EventKind::Conflict,
+        EventKind::Expired,
+        EventKind::Reopened,
+        EventKind::Cancelled,
+        EventKind::SyncFailed,
+        EventKind::SyncRecovered,
+    ];
+}
+
 /// A state in the past.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

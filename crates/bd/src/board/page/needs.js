@@ -107,10 +107,20 @@ function howToFix(error, remote) {
 /** Findings that have an entry of their own, with its action. */
 const OWN_ENTRIES = ['cycle', 'stuck'];
 
+/** The most findings and overdue beads that are listed. */
+const MOST_FINDINGS = 50;
+const MOST_OVERDUE = 100;
+
+/** Says how many of a long list are shown. @param {number} most @param {number} all @param {string} what */
+function ofAll(most, all, what) {
+  return all > most ? ` ${number(most)} of ${number(all)} ${what} are listed.` : '';
+}
+
 function findingNeeds() {
-  return beads.findings.filter((one) => one.severity !== 'info' && !OWN_ENTRIES.includes(one.code)).slice(0, 50).map((one) => need({
+  const all = beads.findings.filter((one) => one.severity !== 'info' && !OWN_ENTRIES.includes(one.code));
+  return all.slice(0, MOST_FINDINGS).map((one) => need({
     key: `finding ${one.code} ${one.message}`, kind: 'damage', kindWord: 'a finding', icon: 'damage', style: 'bad', rank: 0.5, bead: one.id ?? undefined,
-    title: one.message ?? String(one.code), text: ['Found by bd validate. ', one.hint ?? ''], actions: [button('Copy', 'copy', { text: one.message })],
+    title: one.message ?? String(one.code), text: ['Found by bd validate. ', one.hint ?? '', ofAll(MOST_FINDINGS, all.length, 'findings')], actions: [button('Copy', 'copy', { text: one.message })],
   }));
 }
 
@@ -219,10 +229,10 @@ function waitingNeeds() {
 function overdueNeeds() {
   const now = beads.now();
   const late = [...beads.dated.values()].filter((bead) => (bead.due ?? now) < now && bead.type !== 'epic' && bead.status === 'open');
-  return late.slice(0, 100).map((bead) => need({
+  return firstOf(late, MOST_OVERDUE, (a, b) => a.priority - b.priority || (a.due ?? 0) - (b.due ?? 0)).map((bead) => need({
     key: `overdue ${bead.id}`, kind: 'overdue', kindWord: 'an overdue bead', icon: 'clock', rank: 2, bead: bead.id, since: bead.due,
     title: `${bead.title} was due ${duration(now - (bead.due ?? 0))} ago`,
-    text: [idLink(bead.id), ` is P${bead.priority}`, beads.places().has(bead.id) ? ` and ${ordinal(beads.places().get(bead.id) ?? 0)} in the queue.` : ' and waits for others.'],
+    text: [idLink(bead.id), ` is P${bead.priority}`, beads.places().has(bead.id) ? ` and ${ordinal(beads.places().get(bead.id) ?? 0)} in the queue.` : ' and waits for others.', ofAll(MOST_OVERDUE, late.length, 'overdue beads')],
     actions: [bead.priority > 1 && button('Raise to P1', 'raise', { bead: bead.id }), button('Move the date', 'due', { bead: bead.id }), button('Ask again in 2 h', 'snooze', { key: `overdue ${bead.id}` }, 'word')].filter((one) => one !== false),
   }));
 }
@@ -239,7 +249,7 @@ function staleNeeds() {
   return firstOf(old, MOST_STALE, (a, b) => a.priority - b.priority || a.updated - b.updated).map((bead) => need({
     key: `stale ${bead.id} ${bead.updated}`, kind: 'stale', kindWord: 'a stale bead', icon: 'clock', style: '', rank: 3, bead: bead.id, since: bead.updated,
     title: `${bead.title} has been open for ${duration(now - bead.updated)} without a change`,
-    text: [idLink(bead.id), ` is P${bead.priority}`, beads.places().has(bead.id) ? ` and ${ordinal(beads.places().get(bead.id) ?? 0)} in the queue.` : '.', old.length > MOST_STALE ? ` ${number(MOST_STALE)} of ${number(old.length)} stale beads are listed.` : ''],
+    text: [idLink(bead.id), ` is P${bead.priority}`, beads.places().has(bead.id) ? ` and ${ordinal(beads.places().get(bead.id) ?? 0)} in the queue.` : '.', ofAll(MOST_STALE, old.length, 'stale beads')],
     actions: [button('Close it', 'close', { bead: bead.id }), bead.priority > 1 && button('Raise to P1', 'raise', { bead: bead.id }), button('Keep it, ask again in a week', 'snooze', { key: `stale ${bead.id} ${bead.updated}`, hours: '168' }, 'word')].filter((one) => one !== false),
   }));
 }

@@ -133,7 +133,7 @@ export class NowView extends View {
     const shown = events.slice(-30).reverse();
     return h('section.sec', {}, head('Notes', undefined, newer ? `${newer} newer` : 'as they come'),
       shown.length ? null : h('p.dim.small', {}, 'No notes yet. An agent writes one with bd note.'),
-      h('ul.notes', {}, shown.map((event) => this.note(event))));
+      h('ul.notes', {}, shown.map((event) => this.note(event))), events.length > shown.length ? h('p.small.dim', {}, `The latest ${shown.length}. bd activity lists all.`) : null);
   }
 
   /** @param {import('./beads.js').StoreEvent} event */

@@ -10,6 +10,7 @@ import { setTheme } from './theme.js';
 import { counted, number } from './words.js';
 
 const SHOWN_HITS = 12;
+const SHOWN_COMMANDS = 10;
 
 /** The server is asked once the typing pauses. */
 const PAUSE_MS = 150;
@@ -117,11 +118,14 @@ function commands() {
 export function openPalette() {
   const field = /** @type {HTMLInputElement} */ (h('input', { 'aria-label': 'Command', placeholder: 'What do you want to do?' }));
   const list = h('ul', { role: 'listbox', 'aria-label': 'Commands' });
-  const dialog = /** @type {HTMLDialogElement} */ (h('dialog.pal', { 'aria-label': 'Commands' }, h('div.in', {}, field), list));
+  const more = h('p.small.dim.cutline');
+  const dialog = /** @type {HTMLDialogElement} */ (h('dialog.pal', { 'aria-label': 'Commands' }, h('div.in', {}, field), list, more));
   let at = 0;
   const shown = () => {
     const text = field.value.toLowerCase();
-    const found = commands().filter((command) => text.split(/\s+/).every((word) => command.label.toLowerCase().includes(word))).slice(0, 10);
+    const all = commands().filter((command) => text.split(/\s+/).every((word) => command.label.toLowerCase().includes(word)));
+    const found = all.slice(0, SHOWN_COMMANDS);
+    more.textContent = all.length > found.length ? `Showing ${found.length} of ${number(all.length)}` : '';
     if (text) found.push({ label: `Search for “${field.value}”`, key: '↵', icon: 'find', run: () => { location.hash = `#/board?q=${encodeURIComponent(field.value)}`; } });
     return found;
   };
