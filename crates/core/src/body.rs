@@ -147,9 +147,18 @@ impl Body {
         body
     }
 
-    /// Returns the body of a patch. `_v` lists every register in it.
+    /// Returns the body of a patch. `_v` lists every register in it, unless the patch has all of them, as that
+    /// of a new bead: nearly all then have the same mark, which is written once, as in a line.
     pub(crate) fn of_patch(patch: &Patch) -> Self {
-        Self::with_versions(patch, patch.marks())
+        match &patch.title {
+            Some(title) if patch.is_complete() => {
+                let top = &title.mark;
+                let mut body = Self::with_versions(patch, patch.marks().filter(|(_, mark)| *mark != top));
+                (body.at, body.by) = (Some(top.at()), Some(top.by().clone()));
+                body
+            }
+            _ => Self::with_versions(patch, patch.marks()),
+        }
     }
 
     fn with_versions<'a>(patch: &Patch, versions: impl Iterator<Item = (Field, &'a Mark)>) -> Self {

@@ -108,26 +108,36 @@ impl Delta {
     /// Splits the delta into parts of about `bytes` each in the journal. Beads come before the edges between
     /// them, so that the parts can be joined one after the other.
     pub fn split(mut self, bytes: usize) -> Vec<Self> {
+        let sizes: Vec<usize> = self.beads.values().map(size::patch_bytes).collect();
+        if sizes.iter().sum::<usize>() + self.edges.len() * EDGE_BYTES <= bytes {
+            return if self.is_empty() { Vec::new() } else { vec![self] };
+        }
         let edges = std::mem::take(&mut self.edges);
-        let mut parts = vec![Self::default()];
+        // Entries are collected first: a map is built from sorted entries much faster than one by one.
+        let mut parts = vec![(Vec::new(), Vec::new())];
         let mut filled = 0;
-        for (lineage, patch) in std::mem::take(&mut self.beads) {
-            let size = size::patch_bytes(&patch);
+        for (entry, size) in std::mem::take(&mut self.beads).into_iter().zip(sizes) {
             if filled > 0 && filled + size > bytes {
-                parts.push(Self::default());
+                parts.push(Default::default());
                 filled = 0;
             }
             filled += size;
-            parts.last_mut().expect("never empty").beads.insert(lineage, patch);
+            parts.last_mut().expect("never empty").0.push(entry);
         }
-        for (key, edge) in edges {
+        for entry in edges {
             if filled > bytes {
-                parts.push(Self::default());
+                parts.push(Default::default());
                 filled = 0;
             }
             filled += EDGE_BYTES;
-            parts.last_mut().expect("never empty").edges.insert(key, edge);
+            parts.last_mut().expect("never empty").1.push(entry);
         }
+        let part = |(beads, edges): (Vec<_>, Vec<_>)| Self {
+            beads: beads.into_iter().collect(),
+            edges: edges.into_iter().collect(),
+            ..Self::default()
+        };
+        let mut parts: Vec<Self> = parts.into_iter().map(part).collect();
         parts.last_mut().expect("never empty").join(&self);
         parts.retain(|part| !part.is_empty());
         parts

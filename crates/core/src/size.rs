@@ -15,7 +15,13 @@ const PATCH_OVERHEAD: usize = 512;
 /// Rejects a delta that would make a bead's line too long.
 pub(crate) fn check(catalog: &Catalog, delta: &Delta) -> Result<()> {
     for (lineage, patch) in &delta.beads {
-        let bead = match catalog.bead(lineage) {
+        let known = catalog.bead(lineage);
+        // The texts of the changed bead are some of those before and some of the patch.
+        let most = known.map_or(0, |bead| text_bytes(bead)) + patch_bytes(patch);
+        if most * WORST_ESCAPE + OVERHEAD <= MAX_LINE_BYTES.min(MAX_NOTES_BYTES) {
+            continue;
+        }
+        let bead = match known {
             Some(bead) => {
                 let mut bead = bead.as_ref().clone();
                 bead.join(patch);

@@ -191,3 +191,24 @@ fn edges_are_split_too() {
     let parts = delta.split(1_024);
     assert_eq!(parts.iter().map(|part| part.edges.len()).collect::<Vec<_>>(), [3, 3, 1]);
 }
+
+#[test]
+fn the_mark_of_a_new_bead_is_written_once_and_the_form_of_earlier_releases_is_read() {
+    let (lineage, same) = birth("bd-a", 1);
+    let mut later = same.clone();
+    later.beads.get_mut(&lineage).unwrap().priority.as_mut().unwrap().mark = mark(9, 0, "ben");
+    for (delta, listed) in [(same, vec![]), (later, vec!["priority"])] {
+        let mut text = json!(delta);
+        let body = text["beads"][0]["body"].as_object_mut().unwrap();
+        let versions = body.get("_v").and_then(|versions| versions.as_object()).cloned().unwrap_or_default();
+        assert_eq!(versions.keys().collect::<Vec<_>>(), listed);
+        assert_eq!(serde_json::from_str::<Delta>(&json!(delta).to_string()).unwrap(), delta);
+        // Earlier releases wrote the mark of every register.
+        let top = json!([body.remove("_at").unwrap(), body.remove("_by").unwrap()]);
+        let mark_of = |field: &Field| versions.get(field.name()).cloned().unwrap_or_else(|| top.clone());
+        let all: serde_json::Map<_, _> =
+            Field::ALL.iter().map(|field| (field.name().to_owned(), mark_of(field))).collect();
+        body.insert("_v".into(), all.into());
+        assert_eq!(serde_json::from_str::<Delta>(&text.to_string()).unwrap(), delta);
+    }
+}

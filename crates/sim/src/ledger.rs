@@ -85,6 +85,14 @@ fn mark(value: &Value) -> Option<Mark> {
     mark_from(value.get(0)?, value.get(1)?)
 }
 
+/// Returns the mark of a register in a line or in a record of the journal.
+fn mark_in(body: &Value, register: &str) -> Option<Mark> {
+    match &body["_v"][register] {
+        Value::Null => mark_from(&body["_at"], &body["_by"]),
+        version => mark(version),
+    }
+}
+
 /// Returns the facts of a mutation, from the JSON of its delta in the journal.
 pub fn facts(applied: &Applied) -> Vec<Fact> {
     let delta = serde_json::to_value(&applied.delta).expect("a delta is JSON");
@@ -108,13 +116,12 @@ pub fn facts(applied: &Applied) -> Vec<Fact> {
 fn bead_facts(wire: &Value, facts: &mut Vec<Fact>) {
     let bead = wire["lineage"].to_string();
     let body = &wire["body"];
-    let versions = &body["_v"];
-    for (register, version) in versions.as_object().into_iter().flatten() {
-        let Some(mark) = mark(version).filter(|_| !register.starts_with("assignee")) else { continue };
+    for register in REGISTERS {
+        let Some(mark) = mark_in(body, register) else { continue };
         let value = values(body, &fields_of(register));
-        facts.push(Fact::Register { bead: bead.clone(), register: register.clone(), mark, value });
+        facts.push(Fact::Register { bead: bead.clone(), register: register.to_owned(), mark, value });
     }
-    if let (Some(claim), Some(renewal)) = (mark(&versions["assignee"]), mark(&versions["assignee_expires"])) {
+    if let (Some(claim), Some(renewal)) = (mark_in(body, "assignee"), mark_in(body, "assignee_expires")) {
         let value = values(body, &["assignee", "assignee_expires"]);
         facts.push(Fact::Claim { bead: bead.clone(), marks: (claim, renewal), value });
     }
@@ -146,10 +153,7 @@ struct ParsedBead {
 
 impl ParsedBead {
     fn mark(&self, register: &str) -> Option<Mark> {
-        match &self.body["_v"][register] {
-            Value::Null => mark_from(&self.body["_at"], &self.body["_by"]),
-            version => mark(version),
-        }
+        mark_in(&self.body, register)
     }
 
     /// Returns the last write or note. If it is later than a deletion, the bead stays alive.

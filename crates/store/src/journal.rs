@@ -328,9 +328,10 @@ impl<F: DiskFile> Segment<F> {
         let frame = frame::encode(self.next_frame, payload);
         let end = self.end + frame.len() as u64;
         let wanted = end.next_multiple_of(FILL_BYTES).max(self.filled);
-        self.write_zeros(self.filled, wanted)?;
-        self.filled = wanted;
+        // Only behind the frame: a large one would be written twice.
         self.file.write_at(&frame, self.end)?;
+        self.write_zeros(self.filled.max(end), wanted)?;
+        self.filled = wanted;
         if !is_planted(Bug::ReplyBeforeSync) {
             self.file.sync()?;
         }

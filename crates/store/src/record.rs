@@ -116,20 +116,21 @@ impl Receipt {
     pub fn new(key: &RequestKey, now_ms: u64, applied: &Applied) -> Self {
         let (id, digest) = (key.id.clone(), key.digest.clone());
         let until_ms = now_ms.saturating_add(key.keep_ms);
+        // The delta, the largest part, is not needed.
         let Applied { delta: _, bead, edge, note, renewed, fence, unchanged, unblocked, warnings: _, undone } =
-            applied.clone();
+            applied;
         let (parts, cached_answer) = (Vec::new(), unchanged.then(|| json!(UNCHANGED)));
         Self {
             id,
             digest,
             until_ms,
-            bead,
-            edge,
-            note,
-            renewed,
-            fence,
-            unblocked,
-            undone,
+            bead: bead.clone(),
+            edge: edge.clone(),
+            note: note.clone(),
+            renewed: *renewed,
+            fence: *fence,
+            unblocked: unblocked.clone(),
+            undone: undone.clone(),
             parts,
             cached_answer,
         }

@@ -52,7 +52,8 @@ impl Scales {
         let (least, most) = if is_logarithmic {
             (10_f64.powf(least.log10().floor()), 10_f64.powf(most.log10().ceil()))
         } else {
-            (0.0, most * 1.1)
+            let step = round_step(most / 4.0);
+            (0.0, step * (most * 1.02 / step).ceil())
         };
         Self { low, high, least, most, is_logarithmic }
     }
@@ -73,11 +74,22 @@ impl Scales {
     /// Returns the values with a line across the chart.
     fn steps(&self) -> Vec<f64> {
         if !self.is_logarithmic {
-            return (0..=4).map(|step| self.most * f64::from(step) / 4.0).collect();
+            let count = (self.most / round_step(self.most / 5.0)).round() as i32;
+            return (0..=count).map(|step| self.most * f64::from(step) / f64::from(count)).collect();
         }
         let decades = (self.most / self.least).log10().round() as i32;
         (0..=decades).map(|decade| self.least * 10_f64.powi(decade)).collect()
     }
+}
+
+/// Returns the next greater number that is 1, 2 or 5 times a power of ten.
+fn round_step(step: f64) -> f64 {
+    let power = 10_f64.powf(step.max(f64::MIN_POSITIVE).log10().floor());
+    [1.0, 2.0, 5.0]
+        .into_iter()
+        .map(|digit| digit * power)
+        .find(|round| *round >= step)
+        .unwrap_or(10.0 * power)
 }
 
 pub fn svg(chart: &Chart, lines: &[Line]) -> String {

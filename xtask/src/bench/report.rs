@@ -124,7 +124,11 @@ impl Report {
 
 fn point(lines: &mut Vec<Line>, name: &str, point: (f64, f64)) {
     match lines.iter_mut().find(|line| line.name == name) {
-        Some(line) => line.points.push(point),
+        Some(line) => {
+            // Sizes are not measured in order.
+            line.points.push(point);
+            line.points.sort_by(|one, other| one.0.total_cmp(&other.0));
+        }
         None => lines.push(Line { name: name.to_owned(), points: vec![point] }),
     }
 }

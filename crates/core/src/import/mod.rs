@@ -71,7 +71,8 @@ pub(crate) fn is_imported(stamp: Stamp) -> bool {
 /// The parsed lines of the files to import. Bad lines are reported and skipped.
 #[derive(Debug, Default)]
 pub struct Import {
-    drafts: Vec<(Place, Draft)>,
+    /// Boxed, because they are large and move several times.
+    drafts: Vec<(Place, Box<Draft>)>,
     deletions: Deletions,
     /// Edges and notes from separate files.
     edges: Vec<(Place, BeadId, Dependency)>,
@@ -115,7 +116,7 @@ impl Import {
                 if draft.omits_zero() {
                     self.ledger.decide(&place, Some(draft.id()), Verdict::ZeroPriority);
                 }
-                self.drafts.push((place, *draft));
+                self.drafts.push((place, draft));
             }
             Ok(ParsedLine::Deletion(map)) => {
                 let id = id_in(&map);

@@ -26,7 +26,8 @@ pub struct Plan {
 
 /// A bead of the file, and the first line about it.
 struct Incoming {
-    bead: Bead,
+    /// Boxed, because a map moves its values.
+    bead: Box<Bead>,
     place: Place,
     /// Whether it needs a lease, because its tracker has none.
     lacks_lease: bool,
@@ -140,7 +141,7 @@ impl Import {
 }
 
 impl Planner<'_> {
-    fn take_beads(&mut self, drafts: Vec<(Place, Draft)>) {
+    fn take_beads(&mut self, drafts: Vec<(Place, Box<Draft>)>) {
         let lineages: Vec<_> = drafts.iter().map(|(_, draft)| self.resolve_lineage(draft)).collect();
         for ((_, draft), lineage) in drafts.iter().zip(&lineages) {
             let holder = self.holders.entry(draft.id().clone()).or_insert_with(|| lineage.clone());
@@ -152,7 +153,8 @@ impl Planner<'_> {
         let (catalog, holders) = (self.catalog, &self.holders);
         let parts = in_parts(&drafts, |drafts| {
             let built = drafts.iter().map(|((_, draft), lineage)| {
-                draft.bead(lineage, catalog.bead(lineage).map(AsRef::as_ref), |id| holders.contains_key(id))
+                let known = catalog.bead(lineage).map(AsRef::as_ref);
+                draft.bead(lineage, known, |id| holders.contains_key(id)).map(Box::new)
             });
             built.collect::<Vec<_>>()
         });
@@ -175,7 +177,7 @@ impl Planner<'_> {
     fn add(&mut self, id: &BeadId, lineage: Lineage, incoming: Incoming) {
         match self.beads.get_mut(&lineage) {
             Some(first) => {
-                first.bead.join(&Patch::from(&incoming.bead));
+                first.bead.join(&Patch::from(incoming.bead.as_ref()));
                 first.lacks_lease &= incoming.lacks_lease;
                 self.ledger.decide(&incoming.place, Some(id), Verdict::Repeated);
             }
@@ -241,7 +243,7 @@ impl Planner<'_> {
             Ok((lineage, bead)) => {
                 // Edges of the file may point to it.
                 self.holders.entry(id.clone()).or_insert_with(|| lineage.clone());
-                let incoming = Incoming { bead, place: deleted.place, lacks_lease: false };
+                let incoming = Incoming { bead: Box::new(bead), place: deleted.place, lacks_lease: false };
                 self.add(id, lineage, incoming);
             }
             Err(reason) => {
@@ -267,7 +269,7 @@ impl Planner<'_> {
         }
         let mut bead = known.as_ref().clone();
         bead.join(&patch);
-        let incoming = Incoming { bead, place: deleted.place.clone(), lacks_lease: false };
+        let incoming = Incoming { bead: Box::new(bead), place: deleted.place.clone(), lacks_lease: false };
         self.add(&id, lineage.clone(), incoming);
         true
     }
@@ -278,10 +280,10 @@ impl Planner<'_> {
             let known = self.catalog.bead(&lineage);
             let joined = known.map(|known| {
                 let mut joined = known.as_ref().clone();
-                joined.join(&Patch::from(&bead));
+                joined.join(&Patch::from(bead.as_ref()));
                 joined
             });
-            let joined = joined.as_ref().unwrap_or(&bead);
+            let joined = joined.as_ref().unwrap_or(bead.as_ref());
             let id = self.catalog.id_of(&lineage).clone();
             let is_new = known.is_none_or(|known| known.as_ref() != joined);
             if is_new && let Err(error) = size::check_bead(&id, &lineage, joined) {
@@ -300,7 +302,7 @@ impl Planner<'_> {
             if is_new {
                 let notes_before = known.map_or(0, |known| known.notes.len());
                 self.ledger.summary.notes += joined.notes.len() - notes_before;
-                self.delta.beads.insert(lineage, Patch::from(bead));
+                self.delta.beads.insert(lineage, Patch::from(*bead));
             }
         }
     }

@@ -88,9 +88,16 @@ macro_rules! operations {
 
         impl Op {
             /// Returns the preconditions on the bead, for operations that take them.
+            pub fn guard(&self) -> Option<&Guard> {
+                match self {
+                    $(Self::$variant(_op) => guard_of!(_op $guard &),)*
+                }
+            }
+
+            /// Like [`guard`](Self::guard), to change them.
             pub fn guard_mut(&mut self) -> Option<&mut Guard> {
                 match self {
-                    $(Self::$variant(_op) => guard_of!(_op $guard),)*
+                    $(Self::$variant(_op) => guard_of!(_op $guard &mut),)*
                 }
             }
 
@@ -129,10 +136,13 @@ macro_rules! operations {
 }
 
 macro_rules! guard_of {
-    ($op:ident guarded) => {
+    ($op:ident guarded &) => {
+        Some(&$op.guard)
+    };
+    ($op:ident guarded &mut) => {
         Some(&mut $op.guard)
     };
-    ($op:ident free) => {
+    ($op:ident free $($reference:tt)*) => {
         None
     };
 }

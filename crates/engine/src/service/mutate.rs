@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use beads_core::op::{ClaimNext, Close};
 use beads_core::{Applied, BeadView, Evidence, MEMORY, Op};
 use serde_json::json;
@@ -67,11 +69,12 @@ impl Service {
             catalog.join_delta(&applied.delta)?;
             return done(&catalog, op, &applied, true);
         }
-        let op = &self.with_current_fence(op);
+        let op = self.with_current_fence(op);
         if !self.replica.has_receipt(&caller)? {
-            self.admit(request, op)?;
+            self.admit(request, &op)?;
         }
-        let applied = self.replica.apply(&self.spread(op), &caller)?;
+        let applied = self.replica.apply(&self.spread(&op), &caller)?;
+        let op = op.as_ref();
         if let Some(lineage) = &applied.bead {
             self.note_claim(request, op, lineage, applied.fence);
         }
@@ -84,10 +87,11 @@ impl Service {
 
     /// While other machines are active, makes each machine try beads of the same priority in a different
     /// order.
-    fn spread(&self, op: &Op) -> Op {
-        let mut op = op.clone();
-        if let Op::ClaimNext(next) = &mut op
+    fn spread<'a>(&self, op: &'a Op) -> Cow<'a, Op> {
+        let mut op = Cow::Borrowed(op);
+        if matches!(*op, Op::ClaimNext(_))
             && self.others_are_active()
+            && let Op::ClaimNext(next) = op.to_mut()
         {
             next.spread = Some(self.claim_refs.machine.clone());
         }

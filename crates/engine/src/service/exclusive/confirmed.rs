@@ -1,5 +1,7 @@
 //! Whether the remote has confirmed a claim.
 
+use std::borrow::Cow;
+
 use beads_core::{Lineage, Op};
 use beads_store::{SteadyClock, SystemUptime};
 
@@ -31,10 +33,15 @@ impl Service {
 
     /// Returns an operation with the current fence of its claim. If a losing claim of another machine
     /// overwrote the claim, it was restored under a new fence that its holder does not know.
-    pub(in crate::service) fn with_current_fence(&self, op: &Op) -> Op {
-        let mut op = op.clone();
-        if let Some(fence) = op.guard_mut().and_then(|guard| guard.fence.as_mut()) {
-            fence.0 = self.claim_refs.book.current_fence(fence.0);
+    pub(in crate::service) fn with_current_fence<'a>(&self, op: &'a Op) -> Cow<'a, Op> {
+        let mut op = Cow::Borrowed(op);
+        if let Some(fence) = op.guard().and_then(|guard| guard.fence.as_ref()) {
+            let current = self.claim_refs.book.current_fence(fence.0);
+            if current != fence.0
+                && let Some(fence) = op.to_mut().guard_mut().and_then(|guard| guard.fence.as_mut())
+            {
+                fence.0 = current;
+            }
         }
         op
     }
