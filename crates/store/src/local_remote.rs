@@ -192,7 +192,7 @@ mod tests {
         let who = git2::Signature::now("x", "x@localhost").unwrap();
         let commit = from.commit(None, &who, &who, "x", &tree, &[]).unwrap();
         assert!(!has_moved(&to));
-        std::fs::rename(&theirs, moved).unwrap();
+        fs::rename(&theirs, moved).unwrap();
         let _ = copy_loose(&from, &to, commit, None);
         assert!(has_moved(&to));
         assert!(!theirs.exists(), "nothing is left at the old place");
@@ -237,10 +237,10 @@ mod tests {
             assert_eq!(check_rules(&git).is_err(), refused, "{pattern}");
         }
         let hook = dir.path().join("hooks/pre-receive");
-        std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
-        std::fs::write(&hook, "#!/bin/sh\nexit 1\n").unwrap();
+        fs::create_dir_all(hook.parent().unwrap()).unwrap();
+        fs::write(&hook, "#!/bin/sh\nexit 1\n").unwrap();
         assert_eq!(check_rules(&git), Ok(()), "git runs only executable hooks");
-        std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+        fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
         assert!(check_rules(&git).unwrap_err().contains("hook pre-receive"));
     }
 }

@@ -1,4 +1,5 @@
 //! A disk in memory whose files a test can read, cut and flip.
+#![allow(dead_code)] // each test file uses only some of this
 
 use std::collections::BTreeMap;
 use std::io;
