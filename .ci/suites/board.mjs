@@ -4,10 +4,9 @@ import { readFileSync, statSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
 import { bigExport, newToken, otherHost, partsAndIndexes, repairs, undoes, undoesOfConflicts } from './board_steps.mjs';
-import { as, bd, bead, browser, check, checked, drawn, finish, newContext, newStore, open, raw, repos, require, scratch, seedMany, startBoard, visit, writeTemp } from './board_support.mjs';
+import { states } from './board_states.mjs';
+import { as, axe, bd, bead, browser, check, checked, drawn, finish, newContext, newStore, open, raw, repos, scratch, seedMany, shot, shots, startBoard, visit, writeTemp } from './board_support.mjs';
 
-const axeSource = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
-const shots = process.env.SHOTS;
 const started = Date.now();
 
 const HOSTILE = '<img src=x onerror=alert(1)><script>alert(2)</script>';
@@ -57,19 +56,6 @@ const VIEWS = { now: '.answers', needs: '.needs li', board: '.card', 'board?view
 
 /** The same after everything that needed a person was handled. */
 const CALM_VIEWS = { ...VIEWS, needs: '.say1' };
-
-async function axe(page, what) {
-  await page.evaluate(axeSource).catch(async () => page.addScriptTag({ content: axeSource }));
-  const found = await page.evaluate(async () => {
-    const { violations } = await window.axe.run(document, { resultTypes: ['violations'] });
-    return violations.filter((one) => ['serious', 'critical'].includes(one.impact)).map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(' | ')}`);
-  });
-  check(found.length === 0, `axe on ${what}: ${found.join('\n')}`);
-}
-
-async function shot(page, name) {
-  if (shots) await page.screenshot({ path: join(shots, `${name}.png`) });
-}
 
 async function everyView(board) {
   for (const [width, theme] of [[1440, 'light'], [1440, 'dark'], [400, 'light'], [400, 'dark']]) {
@@ -440,7 +426,7 @@ try {
   const board = await startBoard(repo);
   check((statSync(join(repo, '.git', 'beads', 'board-token')).mode & 0o777) === 0o600, 'the token file is private');
   const only = process.env.ONLY?.split(',');
-  const steps = { everyView, hostile, live, concurrentEdit, strangers, readOnly: () => readOnly(repo), exportedFile: () => exportedFile(repo), killedDaemon, once, undoes, undoesOfConflicts, repairs, partsAndIndexes, newToken, otherHost, bigExport, tabs, tabsAndSleep, manyBeads };
+  const steps = { everyView, hostile, live, concurrentEdit, strangers, readOnly: () => readOnly(repo), exportedFile: () => exportedFile(repo), killedDaemon, once, undoes, undoesOfConflicts, repairs, partsAndIndexes, newToken, otherHost, bigExport, states, tabs, tabsAndSleep, manyBeads };
   for (const [name, step] of Object.entries(steps)) {
     if (only && !only.includes(name)) continue;
     const begin = Date.now();

@@ -1,15 +1,15 @@
-// Takes pictures of every view with 5, 500 and 10,000 beads, light and dark, wide and narrow: node board_pictures.mjs SCRATCH BD DIR
+// Takes pictures of every view with 5, 500 and 10,000 beads, light and dark, wide and narrow, and runs axe-core on each: node board_pictures.mjs SCRATCH BD DIR
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { demo, LEFT, NOW } from './board_demo.mjs';
-import { drawn, finish, newContext, newStore, programArguments, startBoard } from './board_support.mjs';
+import { axe, drawn, finish, newContext, newStore, programArguments, startBoard } from './board_support.mjs';
 
 const [directory] = programArguments;
 const sizes = (process.env.SIZES ?? '5,500,10000').split(',').map(Number);
 const looks = (process.env.LOOKS ?? '1440 light,1440 dark,400 light,400 dark').split(',').map((look) => look.split(' '));
 
 async function openDemo(board, complete, width, theme) {
-  const context = await newContext({ viewport: { width, height: Number(process.env.HEIGHT ?? 900) }, colorScheme: theme, timezoneId: 'UTC', reducedMotion: 'reduce' });
+  const context = await newContext({ bypassCSP: true, viewport: { width, height: Number(process.env.HEIGHT ?? 900) }, colorScheme: theme, timezoneId: 'UTC', reducedMotion: 'reduce' });
   await context.clock.setFixedTime(NOW);
   const page = await context.newPage();
   page.on('pageerror', (error) => { console.error(error.stack); process.exitCode = 1; });
@@ -42,6 +42,7 @@ try {
         await page.waitForSelector(selector, { state: 'attached' });
         await drawn(page);
         await page.screenshot({ path: join(directory, `${view}-${size}-${width}-${theme}.png`) });
+        await axe(page, `${view} with ${size} beads, ${width} ${theme}`);
       }
       await context.close();
     }

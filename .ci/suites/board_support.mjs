@@ -156,6 +156,23 @@ export function drawn(page) {
   return page.evaluate(() => new Promise((resolve) => { requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve))); }));
 }
 
+/** Where pictures are kept, if anywhere. */
+export const shots = process.env.SHOTS;
+
+export async function shot(page, name) {
+  if (shots) await page.screenshot({ path: join(shots, `${name}.png`) });
+}
+
+/** Asserts that axe-core finds nothing serious. The page must have been opened with `bypassCSP`. */
+export async function axe(page, what) {
+  if (!(await page.evaluate(() => Boolean(window.axe)))) await page.evaluate(readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8'));
+  const found = await page.evaluate(async () => {
+    const { violations } = await window.axe.run(document, { resultTypes: ['violations'] });
+    return violations.filter((one) => ['serious', 'critical'].includes(one.impact)).map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(' | ')}`);
+  });
+  check(found.length === 0, `axe on ${what}: ${found.join('\n')}`);
+}
+
 /** Ends the boards and daemons of this run, and the browser. */
 export async function finish() {
   for (const child of boards) child.kill();

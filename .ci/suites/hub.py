@@ -1,7 +1,8 @@
 """A hub on PostgreSQL: the rules of its functions, and eight machines that use it.
 
-usage: hub.py BD POSTGRES_BIN WORKDIR SEED BEADS
+usage: hub.py BD POSTGRES_BIN WORKDIR SEED BEADS [DYNAMIC_BD]
 
+The wall clocks of machines 1 and 3 are a day off: libfaketime shifts them, which needs a `bd` with shared libraries.
 The judge checks that no bead was held by two confirmed claims at once, that every acknowledged note and close is on every
 machine or among the conflicts, and that all machines end with the same fingerprint.
 """
@@ -15,11 +16,14 @@ import sys
 import threading
 import time
 
+import hub_snapshots as snapshots
 import hub_trials as trials
-from hub_server import Cluster, Line, Pooler
+from hub_server import Cluster, Line, Pooler, shifted_clock
 
 BD, PROGRAMS, WORK = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3]
 SEED, BEADS = int(sys.argv[4]), int(sys.argv[5])
+DYNAMIC_BD = os.path.abspath(sys.argv[6]) if len(sys.argv) > 6 else None
+CLOCKS = {1: "+1d", 3: "-1d"} if DYNAMIC_BD else {}
 MACHINES, LEASE_S, LIMIT_S = 8, 15, 100
 STORE, A, B = "0" * 32, "00000000-0000-0000-0000-00000000000a", "00000000-0000-0000-0000-00000000000b"
 START = "0, '00000000-0000-0000-0000-000000000000'"
@@ -41,7 +45,7 @@ def rules(cluster):
         return cluster.sql(text, "worker", check=False)
 
     def attach(replica, cursor=START, store=STORE, claims="[]"):
-        return member(f"SELECT history, epoch, last_seq FROM beads.attach('{store}', 1, '{replica}', {cursor}, '{claims}')")
+        return member(f"SELECT history, epoch, last_seq FROM beads.attach('{store}', 2, '{replica}', {cursor}, '{claims}')")
 
     def append(replica, seq, payload, claims="[]", epoch=1):
         return member(f"SELECT n || ' ' || token FROM beads.append('{STORE}', '{replica}', {epoch}, {seq}, 0, '{payload}', '{claims}')")
@@ -98,6 +102,7 @@ def rules(cluster):
     check("256 candidates are tried in order", last.get("index") == 255, last)
     check("more are refused", "22023" in claim(A, 19, 99, ["x"] * 257).get("error", ""))
     check("a grant has no payload", cluster.sql("SELECT count(*) FROM beads.delta WHERE lineage IS NOT NULL AND payload IS NOT NULL") == "0")
+    snapshots.rules(cluster, member, check)
     member(f"SELECT beads.fence('{STORE}')")
     check("a new epoch requires an attach", "BH001" in append(A, 20, "x"))
     attach(A)
@@ -114,7 +119,7 @@ def rules(cluster):
     check("an unknown cursor is another history", attach(A, f"99, '{A}'").startswith("other|4"))
     cluster.sql("UPDATE beads.store SET member = 'pg_monitor'")
     check("a credential is kept to its store", "42501" in attach(A))
-    cluster.sql("DELETE FROM beads.machine; DELETE FROM beads.claim; DELETE FROM beads.delta; DELETE FROM beads.gate; DELETE FROM beads.store")
+    cluster.sql("DELETE FROM beads.snapshot; DELETE FROM beads.fold; DELETE FROM beads.machine; DELETE FROM beads.claim; DELETE FROM beads.delta; DELETE FROM beads.gate; DELETE FROM beads.store")
 
 
 def serial_commits(cluster):
@@ -148,6 +153,10 @@ class Machine:
         self.repo = os.path.join(self.home, "repo")
         self.environment = {**os.environ, "HOME": self.home, "XDG_STATE_HOME": os.path.join(self.home, "state"), "BD_RUNTIME_DIR": os.path.join(self.home, "run"), "GIT_CONFIG_GLOBAL": "/dev/null"}
         self.environment.pop("BD_HUB_URL", None)
+        self.bd = BD
+        if number in CLOCKS:
+            self.bd = DYNAMIC_BD
+            self.environment.update(shifted_clock(CLOCKS[number]))
         if not prepare:
             return
         os.makedirs(self.home)
@@ -164,7 +173,7 @@ class Machine:
 
     def call(self, actor, *args):
         """Returns the exit status and the answer, or None if there is none."""
-        done = subprocess.run([BD, "--actor", actor, "--json", *args], cwd=self.repo, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        done = subprocess.run([self.bd, "--actor", actor, "--json", *args], cwd=self.repo, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         try:
             return done.returncode, json.loads(done.stdout)
         except ValueError:
@@ -213,7 +222,7 @@ def work(machine, worker, log, stop):
     while not stop.is_set():
         if random.random() < 0.1:
             # A command that is killed gives back what it was granted.
-            command = subprocess.Popen([BD, "--actor", actor, "claim", "--next"], cwd=machine.repo, env=machine.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            command = subprocess.Popen([machine.bd, "--actor", actor, "claim", "--next"], cwd=machine.repo, env=machine.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
             time.sleep(random.random() * 0.1)
             command.kill()
             command.communicate()
@@ -466,8 +475,8 @@ def main():
         sleeper.stop()
         # Grants are held at most this long for a machine that is gone.
         cluster.sql("UPDATE beads.store SET longest_lease = '20 seconds'")
-        trials.fill(machines[4])
         print("eight machines", flush=True)
+        trials.skewed(machines, CLOCKS, check)
         spread(machines)
         conflict(machines)
         upkeep(machines)
@@ -488,9 +497,15 @@ def main():
         machines.append(trials.copied(machines, 6, lambda number: Machine(number, remote, "", prepare=False), check, wait_for))
         trials.secret(lambda: Machine(31, empty, ""), cluster, check, wait_for)
         trials.fenced(machines, check, wait_for)
+        print("a database that does not do what it is asked for", flush=True)
+        broken = Line(cluster.port, SEED)
+        trials.unusable(lambda: Machine(80, remote, ""), machines, cluster, broken, check, wait_for)
         alone(machines[0])
-        trials.compacted(cluster, sleeper, check, wait_for, "bd-off2")
+        print("a snapshot in parts", flush=True)
+        snapshots.interrupted(machines, cluster, [line, steady], lambda: trials.fill(machines[4]), check, wait_for)
+        snapshots.caught_up(sleeper, cluster, steady, "bd-off2", check, wait_for)
         sleeper.stop()
+        snapshots.upgraded(lambda number=0: Machine(60 + number, remote, ""), machines, cluster, check, wait_for)
         settle(machines, [])
         print("a clock that is a day ahead", flush=True)
         ahead = Cluster(PROGRAMS, os.path.join(WORK, "ahead"), BD, "+1d")

@@ -25,6 +25,12 @@ def own(path):
         subprocess.run(["chown", "-R", "postgres", path], check=True)
 
 
+def shifted_clock(shift):
+    """Returns the environment in which a program with shared libraries has a wall clock that is off, such as by "+1d"."""
+    library = subprocess.run(["sh", "-c", "ls /usr/lib/*/faketime/libfaketime.so.1"], capture_output=True, text=True, check=True).stdout.strip()
+    return {"LD_PRELOAD": library, "FAKETIME": shift, "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+
+
 class Cluster:
     def __init__(self, programs, directory, bd, clock=None):
         """Creates and starts a cluster. `clock` shifts its clock, such as "+1d"."""
@@ -66,8 +72,7 @@ class Cluster:
         log = os.path.join(self.directory, "log")
         shifted = []
         if self.clock:
-            library = subprocess.run(["sh", "-c", "ls /usr/lib/*/faketime/libfaketime.so.1"], capture_output=True, text=True, check=True).stdout.strip()
-            shifted = ["env", f"LD_PRELOAD={library}", f"FAKETIME={self.clock}", "FAKETIME_DONT_FAKE_MONOTONIC=1"]
+            shifted = ["env", *(f"{name}={value}" for name, value in shifted_clock(self.clock).items())]
         as_postgres([*shifted, self.program("pg_ctl"), "-D", self.data, "-w", "-o", options, "-l", log, "start"], cwd=self.directory)
 
     def stop(self, mode="fast"):
@@ -76,9 +81,9 @@ class Cluster:
     def url(self, port=None, user="worker"):
         return f"postgres://{user}@127.0.0.1:{port or self.port}/postgres?sslmode=disable"
 
-    def sql(self, text, user="postgres", check=True):
+    def sql(self, text, user="postgres", check=True, database="postgres"):
         """Returns the rows as text, or the error message with its code."""
-        command = ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-v", "VERBOSITY=verbose", "-h", "127.0.0.1", "-p", str(self.port), "-U", user, "-d", "postgres"]
+        command = ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-v", "VERBOSITY=verbose", "-h", "127.0.0.1", "-p", str(self.port), "-U", user, "-d", database]
         done = subprocess.run(command, input="SET default_transaction_isolation = 'read committed';\n" + text, capture_output=True, text=True)
         if check and done.returncode:
             raise RuntimeError(f"{text}\n{done.stderr}")
@@ -115,6 +120,8 @@ class Line:
 
     def __init__(self, target, seed):
         self.target, self.port, self.faults = target, free_port(), False
+        # A function to call when the machines have sent some bytes for the given time. What follows them is not sent before.
+        self.trap, self.seen, self.frozen = None, 0, False
         self.random, self.open = random.Random(seed), []
         listener = socket.socket()
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -143,9 +150,23 @@ class Line:
             for one, other, answers in ((client, server, False), (server, client, True)):
                 threading.Thread(target=self.forward, args=(one, other, answers), daemon=True).start()
 
+    def spring(self, data):
+        if not self.trap:
+            self.seen = 0
+            return
+        wanted, count, strike = self.trap
+        self.seen += data.count(wanted)
+        if self.seen >= count:
+            self.trap = None
+            strike()
+
     def forward(self, one, other, answers):
         try:
             while data := one.recv(65536):
+                if not answers:
+                    self.spring(data)
+                while self.frozen:
+                    time.sleep(0.05)
                 if self.faults:
                     time.sleep(self.random.random() * 0.02)
                     if self.random.random() < 0.02:

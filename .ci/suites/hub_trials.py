@@ -163,19 +163,85 @@ def copied(machines, source, make, check, wait_for):
     return copy
 
 
+def skewed(machines, clocks, check):
+    """The wall clocks of some machines are a day off; everything else is judged as on the others."""
+    for number, shift in clocks.items():
+        name = f"bd-skew{number}"
+        machines[number].run("ann", "create", "by a wrong clock", "--id", name, "--type", "epic")
+        made = (machines[number].run("ann", "show", name) or [{}])[0].get("created_at", "")
+        days = 1 if shift.startswith("+") else -1
+        wanted = [time.strftime("%Y-%m-%d", time.gmtime(time.time() + days * 86400 - past)) for past in (0, 60)]
+        # A clock that is behind never goes back behind what the store has.
+        check(f"the clock of machine {number} is {shift} off", made[:10] in wanted or days < 0, made)
+
+
+def unusable(make, machines, cluster, line, check, wait_for):
+    """A database that is full, read-only, overloaded or closed to this machine, and a connection that is half open. Each time
+    the status says what to do, writes go on, and the machine continues by itself."""
+    cluster.sql("CREATE ROLE visitor LOGIN PASSWORD 'first'; GRANT beads_member TO visitor")
+    rules = os.path.join(cluster.data, "pg_hba.conf")
+    with open(rules) as file:
+        text = file.read()
+    with open(rules, "w") as file:
+        file.write("host all visitor 127.0.0.1/32 scram-sha-256\n" + text)
+    cluster.sql("SELECT pg_reload_conf()")
+    machine = make()
+    passwords = os.path.join(os.path.dirname(machine.home), "visitor")
+
+    def password(word):
+        with open(passwords, "w", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(f"127.0.0.1:*:*:visitor:{word}\n")
+
+    password("first")
+    machine.stop()
+    machine.environment["PGPASSFILE"] = passwords
+    machine.use(cluster.url(line.port, "visitor"))
+    error = lambda: ((machine.run("judge", "status") or {}).get("sync") or {}).get("hub_error") or {}
+    attached = lambda: (machine.run("judge", "hub", "status") or {}).get("attached")
+    wait_for("the visitor attaches", attached)
+    full = """CREATE FUNCTION public.full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        IF NEW.payload IS NOT NULL AND session_user = 'visitor' THEN
+            RAISE EXCEPTION 'could not extend file "base/5/16400": No space left on device' USING ERRCODE = '53100'; END IF;
+        RETURN NEW; END $$; GRANT EXECUTE ON FUNCTION public.full TO PUBLIC;
+        CREATE TRIGGER full_disk BEFORE INSERT ON beads.delta FOR EACH ROW EXECUTE FUNCTION public.full()"""
+    end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'visitor'"
+
+    def freeze():
+        line.frozen = True
+
+    def thaw():
+        line.frozen = False
+        line.cut()
+
+    cases = [
+        ("a full disk", full, "DROP TRIGGER full_disk ON beads.delta; DROP FUNCTION public.full", "hub_unreachable", "free disk space"),
+        ("a read-only database", "ALTER ROLE visitor SET default_transaction_read_only = on; " + end, "ALTER ROLE visitor RESET default_transaction_read_only; " + end, "hub_unreachable", "set hub.url to the primary"),
+        ("a role without rights", "REVOKE beads_member FROM visitor", "GRANT beads_member TO visitor", "hub_refused", "GRANT beads_member"),
+        ("a short statement timeout", "ALTER ROLE visitor SET statement_timeout = '1ms'; " + end, "ALTER ROLE visitor RESET statement_timeout; " + end, "hub_unreachable", "statement_timeout"),
+        ("no connection left", "ALTER ROLE visitor CONNECTION LIMIT 0; " + end, "ALTER ROLE visitor CONNECTION LIMIT -1", "hub_unreachable", "max_connections"),
+        ("a changed password", "ALTER ROLE visitor PASSWORD 'second'; " + end, lambda: password("second"), "hub_refused", "PGPASSFILE"),
+        ("a connection that is half open", freeze, thaw, "hub_unreachable", "no answer"),
+    ]
+    do = lambda what: cluster.sql(what) if isinstance(what, str) else what()
+    for number, (what, begin, stop, code, advice) in enumerate(cases):
+        do(begin)
+        name = f"bd-trouble{number}"
+        written = machine.run("ann", "create", what, "--id", name, "--type", "epic") or {}
+        check(f"with {what}, writes go on", written.get("id") == name, written)
+        noticed = wait_for(f"{what} is noticed", lambda: error().get("code") == code and advice in error().get("message", ""), 60)
+        check(f"with {what}, the status says what to do", noticed is not None, error())
+        status, refused = machine.call("ann", "claim", name)
+        check(f"with {what}, claims are refused", (refused or {}).get("error", {}).get("code") == "hub_unreachable", (status, refused))
+        do(stop)
+        check(f"after {what}, the write arrives", arrives(wait_for, machines[5], name, 60) is not None, error())
+    machine.stop()
+
+
 def fill(machine):
     """Writes more than a megabyte, so that the deltas are folded into a snapshot."""
     for number in range(14):
         text = f"{number} " * 45_000
         machine.run("ann", "create", f"large {number}", "--id", f"bd-large{number}", "--type", "epic", "--description", text[:90_000])
-
-
-def compacted(cluster, sleeper, check, wait_for, expected):
-    """The deltas were folded by two machines, and a machine that slept meanwhile takes the snapshot."""
-    folded = "SELECT count(*) FROM beads.snapshot WHERE confirmed"
-    check("deltas are compacted", wait_for("a snapshot", lambda: cluster.sql(folded) != "0", 100) is not None)
-    sleeper.run("judge", "list")
-    check("a machine that compaction passed catches up", arrives(wait_for, sleeper, expected, 40) is not None)
 
 
 def fail_over(machines, primary, standby, lags, line, drain, check, wait_for):
@@ -209,6 +275,13 @@ PLANTED = {
     "timeline ignored": (" OR s.timeline <> beads._timeline()", ""),
     "isolation level not checked": ("IF current_setting('transaction_isolation') <> 'read committed' THEN", "IF false THEN"),
     "ends not compared": ("IF row.ended_n > p_n THEN", "IF false THEN"),
+    "a half-written snapshot is read": ("FROM beads.fold f\n    WHERE f.store = s.number AND f.state = 'confirmed';\nEND", "FROM beads.fold f\n    WHERE f.store = s.number;\nEND"),
+    "missing parts not noticed": ("IF found.digest IS NULL OR (found.parts, found.ends, found.digest) <> (p_parts, p_parts, p_digest) THEN", "IF false THEN"),
+    "two replicas write at once": ("IF attempt.replica <> p_replica AND NOT beads._is_given_up(attempt) THEN RETURN NULL; END IF;", ""),
+    "folds not compared": ("IF attempt.digest <> p_digest THEN", "IF false THEN"),
+    "a replica confirms itself": (" AND f.replica <> p_replica FOR UPDATE", " FOR UPDATE"),
+    "parts wait for the gate": ("DECLARE digest bytea := sha256(p_payload); s beads.store := beads._attached(p_store, p_replica, p_epoch);", "DECLARE digest bytea := sha256(p_payload); s beads.store := beads._entered(p_store, p_replica, p_epoch);"),
+    "proposals not left alone": ("f.replica = p_replica AND f.state = 'writing'\n    RETURNING", "f.replica = p_replica\n    RETURNING"),
 }
 
 

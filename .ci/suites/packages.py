@@ -1,5 +1,6 @@
 """Installs every package of a release in a place of its own and runs it there: packages.py WORK, with WORK/dist."""
 
+import contextlib
 import functools
 import hashlib
 import http.server
@@ -8,6 +9,8 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
+import tempfile
 import threading
 from pathlib import Path
 
@@ -94,20 +97,75 @@ def wheel():
 
 
 def npm():
+    packages = [one("beads-rs-[0-9]*.tgz"), one("beads-rs-linux-x64-*.tgz")]
     prefix = WORK / "npm"
-    run("npm", "install", "--global", "--prefix", prefix, "--offline", "--ignore-scripts", "--no-audit", one("*.tgz"))
+    npm_install("--global", "--prefix", prefix, "--offline", *packages)
     check_program(prefix / "bin/bd", "npm")
+    project = WORK / "project"
+    project.mkdir()
+    (project / "package.json").write_text("{}")
+    npm_install("--offline", *packages, cwd=project)
     code = "import('beads-rs').then((beads) => console.log(Object.keys(beads)))"
-    module = prefix / "lib/node_modules/beads-rs"
-    project = WORK / "project/node_modules"
-    project.mkdir(parents=True)
-    os.symlink(module, project / "beads-rs")
-    assert "Worker" in run("node", "-e", code, cwd=project.parent)
+    assert "Worker" in run("node", "-e", code, cwd=project)
+    run("npx", "--no-install", "bd", "version", cwd=project)
+
+
+def npm_install(*arguments, **options):
+    # Without what an earlier installation downloaded.
+    cache = tempfile.mkdtemp(dir=WORK, prefix="npm-cache-")
+    quiet = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier")
+    return run("npm", "install", "--cache", cache, *quiet, *arguments, **options)
+
+
+def npm_registry():
+    """Installs by name from a registry. It has packages for two processors, and npm takes the one for this machine."""
+    names = {"beads-rs": "[0-9]*", "beads-rs-linux-x64": "*"}
+    root = WORK / "registry"
+    root.mkdir()
+    with serving(root) as url:
+        for name, version in names.items():
+            package = one(f"{name}-{version}.tgz")
+            shutil.copy(package, root)
+            with tarfile.open(package) as archive:
+                manifest = json.load(archive.extractfile("package/package.json"))
+            if name == "beads-rs":
+                manifest["optionalDependencies"]["beads-rs-linux-arm64"] = manifest["version"]
+            publish(root, manifest, f"{url}/{package.name}")
+        publish(root, {**manifest, "name": "beads-rs-linux-arm64", "cpu": ["arm64"]}, f"{url}/not-downloaded.tgz")
+        prefix = WORK / "npm-by-name"
+        npm_install("--global", "--prefix", prefix, "--registry", url, "beads-rs")
+        check_program(prefix / "bin/bd", "npm")
+        found = {path.parent.name for path in prefix.rglob("package.json")}
+        assert found == set(names), found
+    # Without the package with the programs, which npm tolerates.
+    alone = WORK / "npm-alone"
+    npm_install("--global", "--prefix", alone, "--offline", one("beads-rs-[0-9]*.tgz"))
+    refused = subprocess.run([alone / "bin/bd", "version"], capture_output=True, text=True)
+    assert refused.returncode == 127 and "the package beads-rs-linux-x64 is missing" in refused.stderr, refused
+    print("ok  npm, from a registry")
+
+
+def publish(root, manifest, tarball):
+    version = manifest["version"]
+    versions = {version: {**manifest, "dist": {"tarball": tarball}}}
+    described = {"name": manifest["name"], "dist-tags": {"latest": version}, "versions": versions}
+    (root / manifest["name"]).write_text(json.dumps(described))
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_):
         pass
+
+
+@contextlib.contextmanager
+def serving(directory):
+    """Serves a directory and yields its address."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(directory)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
 
 
 def script():
@@ -116,13 +174,11 @@ def script():
     version = one("beads-*-x86_64-linux.tar.gz").name.removeprefix("beads-").removesuffix("-x86_64-linux.tar.gz")
     shutil.copytree(DIST, served / f"v{version}")
     (served / "latest").write_text(version)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(served)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     home = WORK / "user"
     home.mkdir()
-    env = {"HOME": str(home), "PATH": "/usr/bin:/bin", "BEADS_URL": f"http://127.0.0.1:{server.server_port}"}
     checkout = Path(__file__).parents[2] / "install.sh"
-    try:
+    with serving(served) as url:
+        env = {"HOME": str(home), "PATH": "/usr/bin:/bin", "BEADS_URL": url}
         run("sh", checkout, env=env)
         check_program(home / ".local/bin/bd", "install.sh")
         assert (home / ".local/share/man/man1/bd.1").exists()
@@ -154,8 +210,6 @@ def script():
         run("sh", alone, "--uninstall", env=env)
         left = [path for path in (home / ".local").rglob("*") if path.is_file()]
         assert not left, left
-    finally:
-        server.shutdown()
     print("ok  install.sh: install, upgrade, damaged archive, without a server, uninstall")
 
 
@@ -163,4 +217,5 @@ sums()
 debian()
 wheel()
 npm()
+npm_registry()
 script()

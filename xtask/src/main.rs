@@ -31,7 +31,7 @@ type Task = (&'static str, &'static str, fn(&Arguments) -> Result<()>);
 const TASKS: &[Task] = &[
     (
         "bench",
-        "measure all performance goals and write bench/REPORT.md: [--runs 200] [--large 100000] [--bd target/release/bd] [--out bench] [--build true] [--peer name=path --dialect go|file]",
+        "measure all performance goals and write bench/REPORT.md: [--runs 200] [--large 100000] [--bd target/release/bd] [--out bench] [--build true] [--tests true] [--peer name=path]…; --peer may be repeated",
         bench::run,
     ),
     (

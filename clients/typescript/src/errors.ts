@@ -51,6 +51,9 @@ export class NotFoundError extends BeadsError {}
 /** `deleted` */
 export class DeletedError extends BeadsError {}
 
+/** `archived` */
+export class ArchivedError extends BeadsError {}
+
 /** `ambiguous_id` */
 export class AmbiguousIdError extends BeadsError {}
 
@@ -255,6 +258,9 @@ export class StuckError extends BeadsError {}
 /** `unreadable_ref` */
 export class UnreadableRefError extends BeadsError {}
 
+/** `archive_incomplete` */
+export class ArchiveIncompleteError extends BeadsError {}
+
 /** `INVALID_ARGS` */
 export class INVALIDARGSError extends BeadsError {}
 
@@ -316,6 +322,7 @@ export const byCode: ReadonlyMap<string, [ErrorClass, string | null]> = new Map<
   ["self_dependency", [SelfDependencyError, null]],
   ["not_found", [NotFoundError, "bd list shows all beads"]],
   ["deleted", [DeletedError, "bd restore brings it back"]],
+  ["archived", [ArchivedError, "bd show and bd list --archive read it, bd restore brings it back"]],
   ["ambiguous_id", [AmbiguousIdError, "type more of the id"]],
   ["ambiguous_revision", [AmbiguousRevisionError, null]],
   ["dependency_not_found", [DependencyNotFoundError, "bd dep list shows the dependencies; --type selects the kind"]],
@@ -376,7 +383,7 @@ export const byCode: ReadonlyMap<string, [ErrorClass, string | null]> = new Map<
   ["push_refused", [PushRefusedError, "ask for permission to push, or set another sync.remote"]],
   ["remote_invalid", [RemoteInvalidError, "inspect branch beads/store on the remote"]],
   ["hub_unreachable", [HubUnreachableError, "bd hub status shows the connection; to claim through git while the hub is unreachable, run bd config set hub.offline_claims git"]],
-  ["hub_refused", [HubRefusedError, "bd hub status shows the connection; an administrator can run bd hub init"]],
+  ["hub_refused", [HubRefusedError, "bd hub status shows the connection and what to do"]],
   ["sync_contention", [SyncContentionError, "run bd sync again"]],
   ["dangling_dependency", [DanglingDependencyError, null]],
   ["orphaned_dependency", [OrphanedDependencyError, null]],
@@ -384,6 +391,7 @@ export const byCode: ReadonlyMap<string, [ErrorClass, string | null]> = new Map<
   ["missing_checksum", [MissingChecksumError, null]],
   ["stuck", [StuckError, null]],
   ["unreadable_ref", [UnreadableRefError, null]],
+  ["archive_incomplete", [ArchiveIncompleteError, "bd sync fetches the archive from the remote"]],
   ["INVALID_ARGS", [INVALIDARGSError, null]],
   ["AGENT_NOT_FOUND", [AGENTNOTFOUNDError, null]],
   ["DUPLICATE_AGENT_ID", [DUPLICATEAGENTIDError, null]],

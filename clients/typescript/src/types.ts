@@ -60,6 +60,16 @@ export interface AnswerFields {
   question?: string | null;
 }
 
+/** The output of `archive`. */
+export interface ArchivedAnswer {
+  /** The ids of the archived beads. */
+  archived: Array<string>;
+  /** The time before which the beads were closed. */
+  closed_before: string;
+  /** Whether nothing was changed. */
+  dry_run: boolean;
+}
+
 /** A dependency in a graph. */
 export interface ArrowAnswer {
   /** Whether it is on the critical path. */
@@ -107,6 +117,8 @@ export interface Batch {
 export interface Bead {
   /** The acceptance criteria. */
   acceptance_criteria: string | null;
+  /** Whether the bead is archived; absent otherwise. */
+  archived?: boolean;
   /** The assignee. */
   assignee: Actor | null;
   /** The fence of the claim. */
@@ -246,6 +258,8 @@ export interface CancelFields {
 export interface Changed {
   /** The acceptance criteria. */
   acceptance_criteria: string | null;
+  /** Whether the bead is archived; absent otherwise. */
+  archived?: boolean;
   /** The assignee. */
   assignee: Actor | null;
   /** The fence of the claim. */
@@ -366,6 +380,8 @@ export interface ClaimOver {
 export interface Claimed {
   /** The acceptance criteria. */
   acceptance_criteria: string | null;
+  /** Whether the bead is archived; absent otherwise. */
+  archived?: boolean;
   /** The assignee. */
   assignee: Actor | null;
   /** The fence of the claim. */
@@ -490,6 +506,8 @@ export interface CloseFields {
 export interface Closed {
   /** The acceptance criteria. */
   acceptance_criteria: string | null;
+  /** Whether the bead is archived; absent otherwise. */
+  archived?: boolean;
   /** The assignee. */
   assignee: Actor | null;
   /** The fence of the claim. */
@@ -637,6 +655,8 @@ export interface CompatSetup {
 export interface Confirmed {
   /** The acceptance criteria. */
   acceptance_criteria: string | null;
+  /** Whether the bead is archived; absent otherwise. */
+  archived?: boolean;
   /** The assignee. */
   assignee: Actor | null;
   /** The fence of the claim. */
@@ -819,6 +839,8 @@ export interface CreateFields {
 export interface Created {
   /** The acceptance criteria. */
   acceptance_criteria: string | null;
+  /** Whether the bead is archived; absent otherwise. */
+  archived?: boolean;
   /** The assignee. */
   assignee: Actor | null;
   /** The fence of the claim. */
@@ -971,6 +993,8 @@ export interface Deletion {
 export interface Detail {
   /** The acceptance criteria. */
   acceptance_criteria: string | null;
+  /** Whether the bead is archived; absent otherwise. */
+  archived?: boolean;
   /** The assignee. */
   assignee: Actor | null;
   /** The fence of the claim. */
@@ -1239,7 +1263,7 @@ export interface EventAnswer {
 }
 
 /** What an event reports. */
-export type EventKind = "created" | "claimed" | "updated" | "note" | "closed" | "cancelled" | "handed_over" | "asked" | "answered" | "reopened" | "released" | "expired" | "unblocked" | "deleted" | "synced" | "sync_failed" | "sync_recovered" | "conflict";
+export type EventKind = "created" | "claimed" | "updated" | "note" | "closed" | "cancelled" | "handed_over" | "asked" | "answered" | "reopened" | "released" | "expired" | "unblocked" | "deleted" | "archived" | "synced" | "sync_failed" | "sync_recovered" | "conflict";
 
 /** The events after a cursor. */
 export interface Events {
@@ -1263,6 +1287,8 @@ export interface ExplainAnswer {
 export interface ExplainedBead {
   /** The acceptance criteria. */
   acceptance_criteria: string | null;
+  /** Whether the bead is archived; absent otherwise. */
+  archived?: boolean;
   /** The assignee. */
   assignee: Actor | null;
   /** The fence of the claim. */
@@ -1598,6 +1624,18 @@ export interface HubAnswer {
   url: string;
 }
 
+/** Why the hub cannot be used. */
+export interface HubErrorStatus {
+  /** The time since then. */
+  age_ms: number;
+  /** The error code. */
+  code: string;
+  /** The error message, with what to do. */
+  message: string;
+  /** Since when. */
+  since: string;
+}
+
 /** The output of `bd hub status`. */
 export interface HubStatusAnswer {
   /** The number of machines seen within a day. */
@@ -1614,10 +1652,14 @@ export interface HubStatusAnswer {
   deltas: number | null;
   /** The epoch, which is raised after a failover. */
   epoch: number | null;
-  /** Why it is away. */
+  /** Why it is away, with what to do. */
   error: string | null;
+  /** The code of that error. */
+  error_code: string | null;
   /** Whether grants are held since the last failover. */
   holding: boolean;
+  /** The version of the hub's tables and functions. */
+  hub_version: number | null;
   /** How many deltas this machine lacks. */
   lag: number | null;
   /** How long one round trip took. */
@@ -1764,6 +1806,8 @@ export interface Link {
 export interface LinkedBead {
   /** The acceptance criteria. */
   acceptance_criteria: string | null;
+  /** Whether the bead is archived; absent otherwise. */
+  archived?: boolean;
   /** The assignee. */
   assignee: Actor | null;
   /** The fence of the claim. */
@@ -2358,6 +2402,8 @@ export interface StatusAnswer {
 
 /** Statistics of the store. Memories do not count. */
 export interface StatusSummary {
+  /** Archived beads; absent if there are none. */
+  archived_issues?: number;
   /** Average time from creation to close, over all closed beads; 0 if there are none. */
   average_lead_time_hours: number;
   /** Unfinished beads with open blockers, or with the status `blocked`. */
@@ -2474,6 +2520,8 @@ export interface SyncAnswer {
   commit: string | null;
   /** The number of new conflicts. */
   conflicts: number;
+  /** The number of beads in the store, if this sync was the first of this clone and joined the store that the remote had. */
+  joined: number | null;
   /** Whether changes came from the remote. */
   pulled: boolean;
   /** Whether changes went to the remote. */
@@ -2516,6 +2564,8 @@ export interface SyncStatus {
   claim_refs_refused?: string | null;
   /** The number of unresolved conflicts. */
   conflicts: number;
+  /** Why the hub cannot be used now; absent if it can, or none is configured. */
+  hub_error?: HubErrorStatus | null;
   /** The error of the last sync, if it failed. */
   last_error: SyncErrorStatus | null;
   /** When the last sync succeeded. */

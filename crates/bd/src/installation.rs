@@ -57,13 +57,17 @@ impl Installation {
         }
     }
 
+    /// Returns the command that upgrades. It names no package of a registry, because none is published there, and others may
+    /// publish something under these names.
     pub fn upgrade_command(self) -> &'static str {
         match self {
-            Self::Debian => "dpkg -i beads_VERSION_amd64.deb, or apt if the package came from a repository",
-            Self::Npm => "npm install -g beads-rs@latest",
-            Self::Python => "pip install --upgrade beads-rs",
-            Self::InstallScript => "the install.sh of the new release",
-            Self::Cargo => "cargo install --locked beads, or --path crates/bd in a checkout",
+            Self::Debian => "sudo dpkg -i beads_*.deb, with the package of the new release for this machine",
+            Self::Npm => {
+                "npm install -g ./beads-rs-*.tgz, with the two packages of the new release for this machine"
+            }
+            Self::Python => "pip install --upgrade ./beads_rs-*.whl, with the wheel of the new release",
+            Self::InstallScript => "sh install.sh, with the script of the new release",
+            Self::Cargo => "cargo install --locked --path crates/bd, in a checkout of the new release",
             Self::Checkout => "git pull && cargo build --release",
             Self::Unknown => "copy the new bd and bb over the old ones",
         }

@@ -227,6 +227,9 @@ macro_rules! operations {
                     Repair = repair.call, "repair", Changes {
                         ops: &["reset_gc_floor"], needs_apply: true, dry_run: true, destructive: true
                     };
+                    Archive = archive.call, "archive", Changes {
+                        ops: &["archive"], dry_run: true, idempotent: true
+                    };
                     RepairDeps = repair_deps.call, "repair-deps", Changes {};
                     Migrate = migrate.run, "migrate", Changes { ops: &["raise_format"] };
                     Uninstall = uninstall.run, "uninstall", Changes { dry_run: true, destructive: true };

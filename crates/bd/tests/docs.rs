@@ -131,6 +131,7 @@ fn the_first_bead_reaches_the_second_machine() {
     let first = walk(&blocks[0]);
     assert!(first.contains("created bd-try: Try beads\n") && first.contains("Pushed to origin\n"), "{first}");
     let second = walk(&blocks[1]);
+    assert!(second.contains("Joined the store of origin: 1 bead\n"), "{second}");
     assert!(
         second.contains("closed bd-try: Try beads\n") && second.contains("Pushed to origin\n"),
         "{second}"

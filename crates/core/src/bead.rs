@@ -154,7 +154,59 @@ macro_rules! define_bead {
 
 for_each_single_register!(define_bead);
 
+/// The title of a bead whose content is in the archive. It is never stored.
+const HOLLOW_TITLE: &str = "(archived)";
+
 impl Bead {
+    /// Returns an archived bead without content. Its registers are older than every write, so joining it with
+    /// the content gives the content.
+    pub(crate) fn hollow(deletion: Deletion) -> Self {
+        let mark = Mark::new(crate::Stamp::ZERO, crate::Actor::least());
+        fn empty<T: Clone + Default + PartialEq>(mark: &Mark) -> Register<T> {
+            Register::new(mark.clone(), T::default())
+        }
+        Self {
+            title: Register::new(mark.clone(), HOLLOW_TITLE.parse().expect("a valid title")),
+            description: empty(&mark),
+            priority: empty(&mark),
+            labels: empty(&mark),
+            design: empty(&mark),
+            acceptance_criteria: empty(&mark),
+            external_ref: empty(&mark),
+            source_repo: empty(&mark),
+            estimated_minutes: empty(&mark),
+            due_at: empty(&mark),
+            defer_until: empty(&mark),
+            metadata: empty(&mark),
+            kind: empty(&mark),
+            status: Register::new(
+                mark.clone(),
+                StatusGroup { status: Status::Closed, ..StatusGroup::default() },
+            ),
+            claim: Claim { mark: mark.clone(), assignee: None, expires_mark: mark, expires: None },
+            notes: BTreeMap::new(),
+            deletion: Some(deletion),
+            created_on_branch: Line::default(),
+        }
+    }
+
+    /// Returns whether the bead is archived and its content is only in the archive.
+    pub fn is_hollow(&self) -> bool {
+        self.title.mark.by().as_str().is_empty()
+    }
+
+    /// Returns whether the bead is archived, with or without its content.
+    pub fn is_archived(&self) -> bool {
+        self.deletion.as_ref().is_some_and(|deletion| deletion.archived)
+    }
+
+    /// Returns the marker that archives the bead as it is now. A write that this replica has not seen and
+    /// that is later than the last one seen keeps the bead live.
+    pub fn marker(&self) -> Deletion {
+        let (at, by) = self.last_sign_of_life();
+        Deletion::archived(Mark::new(at, by.clone()))
+    }
+
     /// Returns the latest write that keeps a bead alive. Lease renewals do not count: a renewal belongs to
     /// its claim and disappears when a later claim wins, so whether the bead is deleted would depend on the
     /// order of merges.

@@ -75,6 +75,24 @@ impl Catalog {
         self.refresh(touched);
     }
 
+    /// Adds what the archive has of beads that were joined with hollow ones. See [`State::heal`].
+    pub fn heal(&mut self, archive: &State) {
+        let touched = Touched { beads: self.state.unhealed.clone(), ..Touched::default() };
+        self.state.heal(archive);
+        self.refresh(&touched);
+    }
+
+    /// Forgets that beads may lack something that the archive has. See [`State::note_healed`].
+    pub fn note_healed(&mut self, beads: &BTreeSet<Lineage>) {
+        self.state.note_healed(beads);
+    }
+
+    /// Drops the content of archived beads that the archive has. See [`State::hollow_out`]. No index knows the
+    /// content of a bead that is not live.
+    pub fn hollow_out(&mut self, archive: &State) -> usize {
+        self.state.hollow_out(archive)
+    }
+
     /// Returns the bead with this lineage, live or deleted.
     pub fn bead(&self, lineage: &Lineage) -> Option<&SharedBead> {
         self.state.bead(lineage)
@@ -111,9 +129,14 @@ impl Catalog {
         self.live.len()
     }
 
-    /// Returns all deleted beads.
+    /// Returns all deleted beads. Archived beads are not deleted.
     pub fn deleted(&self) -> impl Iterator<Item = (&Lineage, &SharedBead)> {
-        self.state.beads().iter().filter(|(_, bead)| bead.is_deleted())
+        self.state.beads().iter().filter(|(_, bead)| bead.is_deleted() && !bead.is_archived())
+    }
+
+    /// Returns whether a bead is deleted or unknown. An edge to an archived bead is one to a closed bead.
+    pub(crate) fn is_gone(&self, lineage: &Lineage) -> bool {
+        self.bead(lineage).is_none_or(|bead| bead.is_deleted() && !bead.is_archived())
     }
 
     /// Returns the open and unblocked beads in queue order.

@@ -215,6 +215,9 @@ codes! {
         hint "bd list shows all beads" recovery "use an id from status";
     Deleted("deleted", DOMAIN, NotFound, "UNKNOWN_ID")
         hint "bd restore brings it back" recovery "use an id from status";
+    Archived("archived", DOMAIN, NotFound, "UNKNOWN_ID")
+        hint "bd show and bd list --archive read it, bd restore brings it back"
+        recovery "use an id from status";
     AmbiguousId("ambiguous_id", DOMAIN, NotFound, "UNKNOWN_ID")
         hint "type more of the id" recovery "use an id from status";
     AmbiguousRevision("ambiguous_revision", DOMAIN, InternalError, "AMBIGUOUS_REVISION")
@@ -341,7 +344,7 @@ codes! {
         hint "bd hub status shows the connection; to claim through git while the hub is unreachable, run bd config set hub.offline_claims git"
         recovery "keep working, everything is saved locally; tell the user that the hub cannot be reached";
     HubRefused("hub_refused", DOMAIN, PermissionDenied, "HUB_REFUSED")
-        hint "bd hub status shows the connection; an administrator can run bd hub init"
+        hint "bd hub status shows the connection and what to do"
         recovery "keep working, everything is saved locally; tell the user that the hub refuses this machine";
     SyncContention("sync_contention", DOMAIN, Conflict, "CONFLICT")
         hint "run bd sync again" recovery "call again in a moment";
@@ -353,6 +356,8 @@ codes! {
     MissingChecksum("missing_checksum", DOMAIN, InternalError, "MISSING_CHECKSUM");
     Stuck("stuck", DOMAIN, InternalError, "STUCK");
     UnreadableRef("unreadable_ref", DOMAIN, InternalError, "UNREADABLE_REF");
+    ArchiveIncomplete("archive_incomplete", DOMAIN, InternalError, "ARCHIVE_INCOMPLETE")
+        hint "bd sync fetches the archive from the remote";
 
     // The registry of `bb` (contract 2 §9).
     InvalidArgs("INVALID_ARGS", USAGE, InvalidValue, "INVALID_ARGS") recovery "send the fields that the inputSchema of the tool describes";

@@ -132,9 +132,11 @@ fn add_conflicts(
     agreed: Option<&SharedBead>,
     conflicts: &mut Vec<Conflict>,
 ) {
-    if mine == yours {
+    // A hollow bead has no writes; those of the other side were made before or after it was archived.
+    if mine == yours || mine.is_hollow() || yours.is_hollow() {
         return;
     }
+    let agreed = agreed.filter(|bead| !bead.is_hollow());
     // A renewal only moves the end of a lease, so losing one loses no information.
     for field in Field::ALL.iter().copied().filter(|field| *field != Field::AssigneeExpires) {
         let birth = lineage.mark();

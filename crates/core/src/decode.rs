@@ -14,11 +14,12 @@ use crate::line::{ConflictLine, EdgeLine, MetaFile, TombstoneLine, bead_body_und
 use crate::lines::{self, Lines};
 use crate::setting;
 use crate::snapshot::{
-    CONFLICTS, DEPS, FIRST_FORMAT_VERSION, FORMAT_VERSION, META, STATE, Snapshot, TOMBSTONES,
+    ARCHIVE_FORMAT_VERSION, CONFLICTS, DEPS, FIRST_FORMAT_VERSION, FORMAT_VERSION, META, STATE, Snapshot,
+    TOMBSTONES,
 };
 use crate::{
-    Bead, BeadId, Deletion, Edge, EdgeKey, EdgeKind, Endpoint, Error, Lineage, Mark, Names, PrefixRegister,
-    Result, SharedBead, SharedMap, Stamp, State,
+    Bead, BeadId, Edge, EdgeKey, EdgeKind, Endpoint, Error, Lineage, Mark, Names, PrefixRegister, Result,
+    SharedBead, SharedMap, Stamp, State,
 };
 
 /// A decoded state, with warnings about its files.
@@ -213,18 +214,22 @@ impl Tombstone {
         let bad = |reason: &str| corrupt(TOMBSTONES, number, reason);
         let mut line: TombstoneLine = parse(TOMBSTONES, number, bytes)?;
         let mut deleted = None;
-        if let Some(body) = line.bead.take() {
-            expected.check(&body).map_err(|reason| bad(&reason))?;
+        if let Some(body) = &line.bead {
+            expected.check(body).map_err(|reason| bad(&reason))?;
             if body.id.is_some() {
                 return Err(bad("the id occurs twice"));
             }
-            let (lineage, mut bead, top) = bead_from_body(&line.id, body).map_err(|reason| bad(&reason))?;
-            line.bead =
-                (expected.form == Form::Unknown).then(|| bead_body_under(&top, &line.id, &lineage, &bead));
-            bead.deletion = Some(Deletion {
-                mark: Mark::new(line.deleted_at, line.deleted_by.clone()),
-                reason: line.reason.clone(),
-            });
+        }
+        if line.archived && expected.version < ARCHIVE_FORMAT_VERSION {
+            return Err(bad(&later_field(ARCHIVE_FORMAT_VERSION)));
+        }
+        if let Some((lineage, bead, top)) = line.take_bead().map_err(|reason| bad(&reason))? {
+            if let Some(top) = top.filter(|_| expected.form == Form::Unknown) {
+                line.bead = Some(bead_body_under(&top, &line.id, &lineage, &bead));
+            }
+            if line.archived && !line.reason.is_empty() {
+                return Err(bad("an archived bead has no reason"));
+            }
             if bead.is_live() {
                 return Err(bad("the bead was changed after its deletion and belongs in state.jsonl"));
             }

@@ -73,11 +73,11 @@ impl Delta {
 
     /// Returns the delta without references to beads that are neither in `state` nor complete in the delta,
     /// and the birth ids of those beads. After the floor of garbage collection was reset, the journal may
-    /// refer to beads that were dropped.
+    /// refer to beads that were dropped. A part of a bead whose content is in the archive is left out, too.
     pub fn without_unknown_beads(&self, state: &State) -> (Self, Vec<BeadId>) {
         let mut unknown = BTreeSet::new();
         let mut known = |lineage: &Lineage| {
-            let is_birth = self.beads.get(lineage).is_some_and(Patch::is_complete);
+            let is_birth = self.beads.get(lineage).is_some_and(Patch::creates_a_bead);
             let known = is_birth || state.bead(lineage).is_some();
             if !known {
                 unknown.insert(lineage.birth_id().clone());
@@ -85,7 +85,9 @@ impl Delta {
             known
         };
         let mut delta = self.clone();
-        delta.beads.retain(|lineage, _| known(lineage));
+        delta
+            .beads
+            .retain(|lineage, patch| known(lineage) && (patch.creates_a_bead() || !state.is_hollow(lineage)));
         delta
             .edges
             .retain(|key, _| [&key.from, &key.to].into_iter().filter_map(Endpoint::lineage).all(&mut known));

@@ -12,7 +12,12 @@ impl Delta {
         for (lineage, bead) in state.beads.changed_since(&base.beads) {
             match base.bead(lineage) {
                 Some(old) if old == bead => {}
-                Some(old) => drop(delta.beads.insert(lineage.clone(), Patch::between(old, bead))),
+                Some(old) => {
+                    let patch = Patch::between(old, bead);
+                    if patch != Patch::default() {
+                        delta.beads.insert(lineage.clone(), patch);
+                    }
+                }
                 None => drop(delta.beads.insert(lineage.clone(), Patch::from(bead.as_ref()))),
             }
         }
@@ -45,7 +50,7 @@ impl State {
         }
         let contains = |(lineage, patch): (&Lineage, &Patch)| match self.bead(lineage) {
             Some(bead) => bead.contains(patch),
-            None => self.is_forgotten(lineage) && !patch.is_complete(),
+            None => self.is_forgotten(lineage) && !patch.creates_a_bead(),
         };
         if !delta.beads.iter().all(contains) || delta.required_format() > self.format_version {
             return false;
@@ -82,6 +87,10 @@ impl Bead {
 impl Patch {
     /// Returns the registers of `new` that differ from those of `old`, and its further notes.
     fn between(old: &Bead, new: &Bead) -> Self {
+        if old.is_hollow() && !new.is_hollow() {
+            // Part of a bead cannot be joined with a hollow one.
+            return Self::from(new);
+        }
         let mut patch = Self::from(new);
         patch.drop_unchanged(old);
         patch.notes.retain(|note| old.notes.get(&note.id) != Some(note));

@@ -105,16 +105,28 @@ impl State {
         }
         remapped.sort_unstable();
         match &bead.deletion {
-            Some(deletion) => Some(TombstoneLine {
-                bead: Some(bead_body(id, lineage, bead)),
-                deleted_at: deletion.mark.at(),
-                deleted_by: deletion.mark.by().clone(),
-                id: id.clone(),
-                reason: deletion.reason.clone(),
-                remapped,
-            }),
+            Some(deletion) => {
+                let hollow = bead.is_hollow();
+                let born = Some(lineage.birth_id()).filter(|born| hollow && *born != id);
+                Some(TombstoneLine {
+                    archived: deletion.archived,
+                    bead: (!hollow).then(|| bead_body(id, lineage, bead)),
+                    born: born.cloned(),
+                    created_at: hollow.then(|| lineage.at()),
+                    created_by: hollow.then(|| lineage.by().clone()),
+                    deleted_at: deletion.mark.at(),
+                    deleted_by: deletion.mark.by().clone(),
+                    id: id.clone(),
+                    reason: deletion.reason.clone(),
+                    remapped,
+                })
+            }
             None => Some(TombstoneLine {
+                archived: false,
                 bead: None,
+                born: None,
+                created_at: None,
+                created_by: None,
                 deleted_at: Stamp::ZERO,
                 deleted_by: lineage.by().clone(),
                 id: id.clone(),

@@ -49,6 +49,15 @@ pub enum Error {
         remapped: Vec<BeadId>,
     },
 
+    /// The bead is in the archive.
+    #[error("{asked} is archived{}", also_born(remapped))]
+    Archived {
+        /// The id of the bead.
+        asked: String,
+        /// Other beads that were created with this id and have another one now.
+        remapped: Vec<BeadId>,
+    },
+
     /// Several ids start with the given text.
     #[error("{asked:?} is ambiguous: it could be {}", .candidates.iter().map(BeadId::as_str).collect::<Vec<_>>().join(", "))]
     Ambiguous {
@@ -224,6 +233,7 @@ impl Error {
             Self::NewerFormat { .. } => Code::NewerFormat,
             Self::NotFound(_) => Code::NotFound,
             Self::Deleted { .. } => Code::Deleted,
+            Self::Archived { .. } => Code::Archived,
             Self::Ambiguous { .. } => Code::AmbiguousId,
             Self::IdTaken(_) => Code::IdTaken,
             Self::HashMismatch { .. } => Code::Conflict,

@@ -43,6 +43,8 @@ pub enum EventKind {
     Unblocked,
     /// A bead was deleted.
     Deleted,
+    /// A closed bead was archived.
+    Archived,
     /// Changes were pushed to or pulled from the remote.
     Synced,
     /// A sync failed after one that succeeded; `text` is the reason.
@@ -71,6 +73,7 @@ impl EventKind {
             Self::Expired => "expired",
             Self::Unblocked => "unblocked",
             Self::Deleted => "deleted",
+            Self::Archived => "archived",
             Self::Synced => "synced",
             Self::SyncFailed => "sync_failed",
             Self::SyncRecovered => "sync_recovered",
@@ -229,6 +232,9 @@ impl Catalog {
         let mut links = self.changed_links(before);
         for (lineage, old) in &before.beads {
             let Some(new) = self.bead(lineage) else { continue };
+            if self.archive_events(lineage, old.as_ref(), new, at_ms, &mut events) {
+                continue;
+            }
             let fields = links.remove(lineage).unwrap_or_default();
             self.bead_events(lineage, old.as_deref(), new, fields, &mut events);
         }
@@ -244,6 +250,31 @@ impl Catalog {
             events.extend(self.new_conflicts(known, at_ms));
         }
         events
+    }
+
+    /// Adds the event of a bead that was archived or has come back from the archive. Returns whether there is
+    /// nothing else to tell: a hollow bead does not show what changed.
+    fn archive_events(
+        &self,
+        lineage: &Lineage,
+        old: Option<&SharedBead>,
+        new: &SharedBead,
+        at_ms: u64,
+        events: &mut Vec<Event>,
+    ) -> bool {
+        let was_archived = old.is_some_and(SharedBead::is_archived);
+        if new.is_archived() {
+            if !was_archived && old.is_some_and(|old| !old.is_deleted()) {
+                events.push(self.about(EventKind::Archived, lineage, at_ms));
+            }
+            return true;
+        }
+        if was_archived && !new.is_deleted() {
+            let fields = vec!["archived".to_owned()];
+            events
+                .push(Event { fields, ..self.about(EventKind::Updated, lineage, at_ms).by(&new.updated()) });
+        }
+        was_archived && old.is_some_and(SharedBead::is_hollow)
     }
 
     fn new_conflicts(&self, known: &BTreeSet<ConflictId>, at_ms: u64) -> impl Iterator<Item = Event> {
@@ -310,7 +341,7 @@ impl Catalog {
                 }
             }
         }
-        if old.deletion.is_some() && new.deletion.is_none() {
+        if old.deletion.is_some() && new.deletion.is_none() && !old.is_archived() {
             fields.push("deleted".to_owned());
         }
         if reopened {

@@ -55,7 +55,8 @@ pub fn export_jsonl(state: &State) -> Vec<u8> {
     let none = Edges::new();
     let mut out = Vec::new();
     for (id, lineage) in state.names().holders() {
-        let Some(bead) = state.bead(lineage) else { continue };
+        // Archived beads are exported from a state that has their content, where they are live.
+        let Some(bead) = state.bead(lineage).filter(|bead| !bead.is_archived()) else { continue };
         let line = Line { state, id, lineage, bead, edges: edges.get(lineage).unwrap_or(&none) };
         line.write(&mut out);
     }
@@ -233,7 +234,7 @@ impl Line<'_> {
     }
 
     fn push_deletion(&self, out: &mut Ordered, kept: &Kept) {
-        let Some(Deletion { mark, reason }) = &self.bead.deletion else {
+        let Some(Deletion { mark, reason, .. }) = &self.bead.deletion else {
             for name in ["deleted_at", "deleted_by", "delete_reason"] {
                 out.push(name, kept.get(name).cloned());
             }

@@ -19,7 +19,7 @@ pub fn export_legacy_store(state: &State) -> BTreeMap<&'static str, Vec<u8>> {
     let mut tombstones = Vec::new();
     let mut edges = state_edges(state);
     for (id, lineage) in state.names().holders() {
-        let Some(bead) = state.bead(lineage) else { continue };
+        let Some(bead) = state.bead(lineage).filter(|bead| !bead.is_archived()) else { continue };
         let line = Line::new(id, lineage, bead);
         match &bead.deletion {
             Some(deletion) => push(&mut tombstones, &tombstone(id, deletion)),

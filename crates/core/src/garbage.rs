@@ -19,7 +19,10 @@ impl State {
         let dropped: BTreeSet<Lineage> = self
             .beads
             .iter()
-            .filter(|(_, bead)| bead.deletion.as_ref().is_some_and(|deletion| below(&deletion.mark)))
+            .filter(|(_, bead)| {
+                // An archived bead is kept: only its marker tells the others that it has moved.
+                bead.deletion.as_ref().is_some_and(|deletion| !deletion.archived && below(&deletion.mark))
+            })
             .filter(|(lineage, _)| !self.names.ever_collided(lineage))
             .map(|(lineage, _)| lineage.clone())
             .collect();

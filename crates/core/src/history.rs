@@ -76,13 +76,17 @@ impl History {
 
     /// Records the bead as it was at some time.
     pub fn record(&mut self, bead: &Bead) {
+        if bead.is_hollow() {
+            return;
+        }
         for field in Field::ALL {
             self.versions.insert((bead.mark(*field).clone(), *field), bead.value_json(*field));
         }
         for note in bead.notes.values() {
             self.notes.insert((note.mark(), note.id.clone()), note.content.clone());
         }
-        if let Some(Deletion { mark, reason }) = &bead.deletion {
+        // The mark of an archived bead is that of its last write, so it is no write of its own.
+        if let Some(Deletion { mark, reason, archived: false }) = &bead.deletion {
             self.deletions.insert(mark.clone(), reason.clone());
         }
     }
@@ -165,9 +169,9 @@ pub fn find_bead(state: &[u8], tombstones: &[u8], lineage: &Lineage) -> Option<(
     live.or_else(|| {
         with_birth(tombstones).iter().find_map(|line| {
             let mut line: TombstoneLine = serde_json::from_slice(line).ok()?;
+            let deletion = line.deletion();
             let (id, mut bead) = own(line.id, line.bead.take()?)?;
-            bead.deletion =
-                Some(Deletion { mark: Mark::new(line.deleted_at, line.deleted_by), reason: line.reason });
+            bead.deletion = Some(deletion);
             Some((id, bead))
         })
     })

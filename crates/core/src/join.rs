@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::{
-    Bead, Conflict, Delta, Edge, EdgeKey, Endpoint, Error, Lineage, Patch, Result, State, setting, store_id,
+    Bead, Conflict, Delta, Edge, EdgeKey, Endpoint, Error, Lineage, Patch, Result, SharedBead, State,
+    setting, store_id,
 };
 
 /// The beads and edges that a join changed, so that indexes can be updated.
@@ -24,7 +25,12 @@ impl State {
         for (lineage, bead) in &other.beads {
             match self.beads.get(lineage) {
                 Some(mine) if mine == bead => continue,
-                Some(_) => self.patch(lineage, &Patch::from(bead.as_ref())),
+                Some(mine) => {
+                    if mine.is_hollow() != bead.is_hollow() {
+                        self.unhealed.insert(lineage.clone());
+                    }
+                    self.patch(lineage, &Patch::from(bead.as_ref()));
+                }
                 None => {
                     births.push(lineage);
                     self.beads.insert(lineage.clone(), bead.clone());
@@ -32,6 +38,7 @@ impl State {
             }
             touched.beads.insert(lineage.clone());
         }
+        self.unhealed.extend(other.unhealed.iter().cloned());
         self.names.extend(births);
         for (key, edge) in &other.edges {
             if self.join_edge(key, edge) {
@@ -54,8 +61,9 @@ impl State {
     /// Merges a delta into this state.
     ///
     /// Fails without changing anything if the delta refers to a bead that is neither in this state nor
-    /// complete in the delta. References to beads below the floor of garbage collection are skipped: the bead
-    /// was here and has been dropped since.
+    /// complete in the delta, or if it changes a bead whose content is in the archive without having all of it.
+    /// References to beads below the floor of garbage collection are skipped: the bead was here and has been
+    /// dropped since.
     pub fn join_delta(&mut self, delta: &Delta) -> Result<Touched> {
         let births = self.births_in(delta)?;
         let mut touched = Touched::default();
@@ -66,6 +74,9 @@ impl State {
         }
         for (lineage, patch) in &delta.beads {
             if touched.beads.insert(lineage.clone()) {
+                if !patch.is_marker() && self.is_hollow(lineage) {
+                    self.unhealed.insert(lineage.clone());
+                }
                 self.patch(lineage, patch);
             }
         }
@@ -112,8 +123,16 @@ impl State {
         let is_known = |lineage: &Lineage| self.beads.contains_key(lineage) || self.is_forgotten(lineage);
         let ends = delta.edges.keys().flat_map(|key| [&key.from, &key.to]).filter_map(Endpoint::lineage);
         let mut others = ends.chain(delta.conflicts.iter().map(|conflict| &conflict.bead));
-        delta.beads.iter().all(|(lineage, patch)| patch.is_complete() || is_known(lineage))
+        let takes = |lineage: &Lineage, patch: &Patch| {
+            patch.creates_a_bead() || (is_known(lineage) && !self.is_hollow(lineage))
+        };
+        delta.beads.iter().all(|(lineage, patch)| takes(lineage, patch))
             && others.all(|lineage| delta.beads.contains_key(lineage) || is_known(lineage))
+    }
+
+    /// Returns whether the content of the bead is only in the archive.
+    pub(crate) fn is_hollow(&self, lineage: &Lineage) -> bool {
+        self.beads.get(lineage).is_some_and(SharedBead::is_hollow)
     }
 
     /// Returns whether the bead is absent and may have been dropped: garbage collection only drops beads that
@@ -127,7 +146,12 @@ impl State {
         let unknown = |lineage: &Lineage| Error::NotFound(format!("{lineage:?}"));
         let mut births = Vec::new();
         for (lineage, patch) in &delta.beads {
-            if !self.beads.contains_key(lineage) {
+            if self.is_hollow(lineage) {
+                if patch.clone().into_bead().is_none() {
+                    let id = self.names.id_of(lineage).to_string();
+                    return Err(Error::Archived { asked: id, remapped: Vec::new() });
+                }
+            } else if !self.beads.contains_key(lineage) {
                 match patch.clone().into_bead() {
                     Some(bead) => births.push((lineage, bead)),
                     None if self.is_forgotten(lineage) => {}

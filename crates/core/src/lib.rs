@@ -75,6 +75,7 @@ pub mod schema;
 pub mod snapshot;
 
 mod actor;
+mod archive;
 mod bead;
 mod body;
 mod catalog;

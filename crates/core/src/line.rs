@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::body::Body;
 use crate::setting::StoredSetting;
 use crate::{
-    Actor, Bead, BeadId, Conflict, ConflictId, Edge, EdgeKind, Field, Floor, Lineage, Mark, MintedStoreId,
-    Prefix, SettingKey, Stamp, StoreId, Text,
+    Actor, Bead, BeadId, Conflict, ConflictId, Deletion, Edge, EdgeKind, Field, Floor, Lineage, Mark,
+    MintedStoreId, Prefix, SettingKey, Stamp, StoreId, Text,
 };
 
 /// Returns a bead's line in `state.jsonl`.
@@ -51,8 +51,18 @@ pub(crate) fn bead_from_body(id: &BeadId, mut body: Body) -> Result<(Lineage, Be
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TombstoneLine {
+    /// Whether the bead was archived rather than deleted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bead: Option<Body>,
+    /// The lineage of an archived bead without its content. `born` is absent if it is the id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub born: Option<BeadId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Stamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_by: Option<Actor>,
     pub deleted_at: Stamp,
     pub deleted_by: Actor,
     pub id: BeadId,
@@ -60,6 +70,40 @@ pub(crate) struct TombstoneLine {
     pub reason: Text,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remapped: Vec<BeadId>,
+}
+
+impl TombstoneLine {
+    /// Returns the deletion of the bead.
+    pub(crate) fn deletion(&self) -> Deletion {
+        let mark = Mark::new(self.deleted_at, self.deleted_by.clone());
+        Deletion { mark, reason: self.reason.clone(), archived: self.archived }
+    }
+
+    /// Takes the bead out of the line: complete, or hollow if the line is the marker of an archived bead.
+    /// Returns `None` if the line only has ids that other beads lost.
+    pub(crate) fn take_bead(&mut self) -> Result<Option<(Lineage, Bead, Option<Mark>)>, String> {
+        let has_lineage = self.born.is_some() || self.created_at.is_some() || self.created_by.is_some();
+        if let Some(body) = self.bead.take() {
+            if has_lineage {
+                return Err("the lineage occurs twice".into());
+            }
+            let (lineage, mut bead, top) = bead_from_body(&self.id, body)?;
+            bead.deletion = Some(self.deletion());
+            return Ok(Some((lineage, bead, Some(top))));
+        }
+        if !self.archived {
+            return if has_lineage { Err("a deletion without its bead".into()) } else { Ok(None) };
+        }
+        let (Some(at), Some(by)) = (self.created_at, &self.created_by) else {
+            return Err("created_at or created_by of an archived bead is missing".into());
+        };
+        let born = self.born.as_ref().unwrap_or(&self.id);
+        if !born.is_valid_birth_id() {
+            return Err(format!("id {born} is too long"));
+        }
+        let lineage = Lineage::new(born.clone(), at, by.clone());
+        Ok(Some((lineage, Bead::hollow(self.deletion()), None)))
+    }
 }
 
 /// A line of `deps.jsonl`.

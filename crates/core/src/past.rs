@@ -10,6 +10,9 @@ impl State {
         for (lineage, bead) in later.beads().iter().filter(|(lineage, _)| lineage.at().ms() <= until_ms) {
             let mut patch = match self.bead(lineage) {
                 Some(known) if known == bead => continue,
+                // What is archived later was written before, so the earlier snapshot has it.
+                _ if bead.is_hollow() => continue,
+                Some(known) if known.is_hollow() => Patch::from(bead.as_ref()),
                 Some(known) => written_until(known, bead, until_ms),
                 // Its first values may have been overwritten; these are the earliest ones available.
                 None => Patch::from(bead.as_ref()),

@@ -10,7 +10,7 @@ use crate::body::Body;
 use crate::line::{ConflictLine, EdgeLine, MetaFile, TombstoneLine, bead_from_body};
 use crate::snapshot::{CONFLICTS, DEPS, FORMAT_VERSION, META, STATE, TOMBSTONES};
 use crate::{
-    Bead, BeadId, Conflict, Deletion, Delta, Edge, EdgeKey, EdgeKind, Endpoint, Error, Floor, Lineage, Mark,
+    Bead, BeadId, Conflict, Delta, Edge, EdgeKey, EdgeKind, Endpoint, Error, Floor, Lineage, Mark,
     MintedStoreId, Patch, PrefixRegister, Result, Settings, State, setting,
 };
 
@@ -200,19 +200,24 @@ impl Salvage {
             let (lineage, bead) = read_bead(&id, body)?;
             (id, lineage, bead)
         } else {
-            let tombstone: TombstoneLine = parse(line)?;
-            let Some(mut body) = tombstone.bead else {
-                return if tombstone.remapped.is_empty() {
-                    Err("a deletion without its bead".into())
-                } else {
-                    Ok(None)
+            let mut tombstone: TombstoneLine = parse(line)?;
+            let deletion = tombstone.deletion();
+            if tombstone.bead.is_none() && tombstone.archived {
+                let marker = tombstone.take_bead()?.ok_or("an archived bead without its lineage")?;
+                (tombstone.id, marker.0, marker.1)
+            } else {
+                let Some(mut body) = tombstone.bead else {
+                    return if tombstone.remapped.is_empty() {
+                        Err("a deletion without its bead".into())
+                    } else {
+                        Ok(None)
+                    };
                 };
-            };
-            body.id = None;
-            let (lineage, mut bead) = read_bead(&tombstone.id, body)?;
-            let mark = Mark::new(tombstone.deleted_at, tombstone.deleted_by);
-            bead.deletion = Some(Deletion { mark, reason: tombstone.reason });
-            (tombstone.id, lineage, bead)
+                body.id = None;
+                let (lineage, mut bead) = read_bead(&tombstone.id, body)?;
+                bead.deletion = Some(deletion);
+                (tombstone.id, lineage, bead)
+            }
         };
         let delta = Delta::of_bead(lineage.clone(), Patch::from(&bead));
         self.state.join_delta(&delta).map_err(|error| error.to_string())?;

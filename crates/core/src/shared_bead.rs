@@ -24,6 +24,10 @@ enum Form {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Facts {
     pub deleted: bool,
+    /// Whether the bead is archived rather than deleted.
+    pub archived: bool,
+    /// Whether its content is only in the archive.
+    pub hollow: bool,
     pub priority: Priority,
     pub is_epic: bool,
     pub status: Status,
@@ -39,6 +43,8 @@ impl Facts {
         let status = bead.status();
         Self {
             deleted: bead.deletion.is_some(),
+            archived: bead.is_archived(),
+            hollow: bead.is_hollow(),
             priority: bead.priority.value,
             is_epic: bead.kind.value.kind == BeadType::Epic,
             status,
@@ -126,6 +132,22 @@ impl SharedBead {
         match &self.0 {
             Form::Decoded(bead) => bead.deletion.is_some(),
             Form::Stored(beads, index) => beads.beads[*index as usize].facts.deleted,
+        }
+    }
+
+    /// Returns whether the bead is archived, without decoding it.
+    pub fn is_archived(&self) -> bool {
+        match &self.0 {
+            Form::Decoded(bead) => bead.is_archived(),
+            Form::Stored(beads, index) => beads.beads[*index as usize].facts.archived,
+        }
+    }
+
+    /// Returns whether the content of the bead is only in the archive, without decoding it.
+    pub fn is_hollow(&self) -> bool {
+        match &self.0 {
+            Form::Decoded(bead) => bead.is_hollow(),
+            Form::Stored(beads, index) => beads.beads[*index as usize].facts.hollow,
         }
     }
 

@@ -16,8 +16,16 @@ use sha2::{Digest, Sha256};
 use crate::canonical::hex;
 use crate::line::MetaFile;
 
-/// The highest format version that this program reads and writes (docs/adr/0012-format-version-2.md).
-pub const FORMAT_VERSION: u64 = 2;
+/// The highest format version that this program reads and writes (docs/adr/0012-format-version-2.md,
+/// docs/adr/0083-archive.md).
+pub const FORMAT_VERSION: u64 = 3;
+
+/// The first format version with archived beads (docs/adr/0083-archive.md). Only archiving a bead raises a store
+/// to it.
+pub const ARCHIVE_FORMAT_VERSION: u64 = 3;
+
+/// The highest format version of a store without archived beads. `bd migrate` raises a store to it.
+pub const FORMAT_VERSION_WITHOUT_ARCHIVE: u64 = 2;
 
 /// The format version of a store that uses none of the newer features.
 pub const FIRST_FORMAT_VERSION: u64 = 1;

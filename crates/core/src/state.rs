@@ -28,6 +28,9 @@ pub struct State {
     pub(crate) names: Names,
     /// Edges with an end whose id no bead holds. There are rarely any.
     pub(crate) bare_edges: BTreeSet<EdgeKey>,
+    /// Beads that were joined with a hollow one, so that the archive may have more of them. See
+    /// [`State::heal`].
+    pub(crate) unhealed: BTreeSet<Lineage>,
 }
 
 impl Default for State {
@@ -43,11 +46,12 @@ impl Default for State {
             format_version: FIRST_FORMAT_VERSION,
             names: Names::default(),
             bare_edges: BTreeSet::new(),
+            unhealed: BTreeSet::new(),
         }
     }
 }
 
-/// Ignores names and bare edges, because they are derived from the other fields.
+/// Ignores names and bare edges, because they are derived from the other fields, and what has to be healed.
 impl PartialEq for State {
     fn eq(&self, other: &Self) -> bool {
         self.beads == other.beads

@@ -28,6 +28,8 @@ const EPIC: u8 = 2;
 const OPEN_QUESTION: u8 = 4;
 const WORDS: u8 = 8;
 const UNTIL: u8 = 16;
+const ARCHIVED: u8 = 32;
+const HOLLOW: u8 = 64;
 
 /// The bytes of a cached state, in several parts.
 #[derive(Debug)]
@@ -134,6 +136,8 @@ fn write_facts(out: &mut Writer, bead: &SharedBead) {
     let (facts, newest) = (bead.facts(), bead.newest_stamp());
     let flag = |set: bool, flag: u8| if set { flag } else { 0 };
     out.u8(flag(facts.deleted, DELETED)
+        | flag(facts.archived, ARCHIVED)
+        | flag(facts.hollow, HOLLOW)
         | flag(facts.is_epic, EPIC)
         | flag(facts.has_open_question, OPEN_QUESTION)
         | flag(facts.has_words, WORDS)
@@ -150,6 +154,8 @@ fn read_facts(from: &mut Reader<'_>) -> Option<(Facts, Stamp)> {
     let is = |flag: u8| flags & flag != 0;
     let facts = Facts {
         deleted: is(DELETED),
+        archived: is(ARCHIVED),
+        hollow: is(HOLLOW),
         is_epic: is(EPIC),
         has_open_question: is(OPEN_QUESTION),
         has_words: is(WORDS),

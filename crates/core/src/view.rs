@@ -147,6 +147,9 @@ pub struct BeadFacts {
     /// The deletion, if the bead is deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deleted: Option<DeletionView>,
+    /// Whether the bead is archived; absent otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
 }
 
 /// A bead at the other end of an edge.
@@ -293,11 +296,12 @@ impl Catalog {
             open_children: None,
             remapped: self.remapped(self.id_of(lineage)),
             deleted: deletion_view(bead),
+            archived: bead.is_archived(),
         };
         Some(BeadView { facts, notes: Vec::new(), dependencies: Vec::new(), dependents: Vec::new() })
     }
 
-    /// Returns the live beads that a bead has edges to: blockers first, then by kind, oldest first.
+    /// Returns the live and archived beads that a bead has edges to: blockers first, then by kind, oldest first.
     pub fn dependencies(&self, lineage: &Lineage) -> Vec<LinkView> {
         EdgeKind::ALL
             .into_iter()
@@ -306,7 +310,7 @@ impl Catalog {
             .collect()
     }
 
-    /// Returns the live beads that have edges to a bead.
+    /// Returns the live and archived beads that have edges to a bead.
     pub fn dependents(&self, lineage: &Lineage) -> Vec<LinkView> {
         EdgeKind::ALL
             .into_iter()
@@ -317,11 +321,16 @@ impl Catalog {
 
     fn link(&self, key: &EdgeKey, end: &Lineage) -> Option<LinkView> {
         let edge = self.state().edge(key)?;
-        let bead = self.live_bead(end)?;
+        if self.is_gone(end) {
+            return None;
+        }
+        let bead = self.bead(end)?;
+        // An archived bead counts as closed, and its marker has the mark of its last write.
+        let archived = bead.deletion.as_ref().map(|deletion| deletion.mark.at());
         Some(LinkView {
             id: self.id_of(end).clone(),
             title: bead.title.value.clone(),
-            status: bead.status(),
+            status: if archived.is_some() { Status::Closed } else { bead.status() },
             priority: bead.priority.value,
             issue_type: bead.kind.value.kind,
             state: bead.status.value.word.clone(),
@@ -330,13 +339,13 @@ impl Catalog {
             kind: key.kind,
             created_at: edge.created.at().into(),
             created_by: edge.created.by().clone(),
-            updated_at: bead.updated().at().into(),
+            updated_at: archived.unwrap_or_else(|| bead.updated().at()).into(),
         })
     }
 }
 
 fn deletion_view(bead: &Bead) -> Option<DeletionView> {
-    bead.deletion.as_ref().map(|deletion| DeletionView {
+    bead.deletion.as_ref().filter(|deletion| !deletion.archived).map(|deletion| DeletionView {
         deleted_at: deletion.mark.at().into(),
         deleted_by: deletion.mark.by().clone(),
         reason: Nullable(deletion.reason.clone()),

@@ -20,6 +20,9 @@ fn random_histories_reach_every_corner() {
         let mut world = World::play(&history);
         let bare = world.sent.iter().any(|files| has_bare_edge(&crate::support::decode(files)));
         *seen.entry("bare edge").or_insert(0) += usize::from(bare);
+        let hollow = |state: &State| state.beads().values().any(beads_core::SharedBead::is_hollow);
+        let reached = world.replicas.iter().any(|replica| hollow(&replica.state));
+        *seen.entry("archived without its content").or_insert(0) += usize::from(reached);
         world.converge();
         for (corner, reached) in corners(&world.replicas[0].state) {
             *seen.entry(corner).or_insert(0) += usize::from(reached);
@@ -44,6 +47,7 @@ fn corners(state: &State) -> Vec<(&'static str, bool)> {
     let derived_met_birth =
         names.vacated().iter().any(|(id, lost)| lost.iter().any(|lineage| lineage.birth_id() != id));
     vec![
+        ("archived with its content", beads().any(|bead| bead.is_archived() && !bead.is_hollow())),
         ("two-way collision", most == 2),
         ("three-way collision", most >= 3),
         ("collision of children", names.vacated().keys().any(|id| id.as_str().contains('.'))),

@@ -229,8 +229,8 @@ fn meta_is_one_canonical_line() {
 #[test]
 fn a_newer_format_asks_for_an_upgrade() {
     let mut files = example().encode();
-    files.meta = b"{ \"format_version\": 3, \"compression\": \"zstd\" }".to_vec();
-    assert_eq!(files.decode().unwrap_err(), Error::NewerFormat { found: 3, known: 2 });
+    files.meta = b"{ \"format_version\": 4, \"compression\": \"zstd\" }".to_vec();
+    assert_eq!(files.decode().unwrap_err(), Error::NewerFormat { found: 4, known: 3 });
     assert!(files.decode().unwrap_err().to_string().ends_with("upgrade bd"));
 }
 

@@ -63,7 +63,7 @@ fn many_beads_at_once_are_indexed_like_single_ones() {
 fn a_superseded_deletion_in_a_birth_is_dropped() {
     for (deleted_at, is_live) in [(0, true), (1, false), (2, false)] {
         let (lineage, mut delta) = birth("bd-a", 1);
-        let deletion = Deletion { mark: mark(deleted_at, 0, "ann"), reason: "x".parse().unwrap() };
+        let deletion = Deletion::new(mark(deleted_at, 0, "ann"), "x".parse().unwrap());
         delta.beads.get_mut(&lineage).unwrap().deletion = Some(deletion);
         let mut state = State::default();
         state.join_delta(&delta).unwrap();
@@ -83,7 +83,7 @@ fn deep_metadata_survives_journal_and_files() {
     let (lineage, delta) = birth("bd-a", 1);
     let group = json!({"metadata": deepest});
     let patch = Patch {
-        deletion: Some(Deletion { mark: mark(9, 0, "ann"), reason: "x".parse().unwrap() }),
+        deletion: Some(Deletion::new(mark(9, 0, "ann"), "x".parse().unwrap())),
         ..value::patch(Field::Metadata, mark(5, 0, "ann"), group.as_object().unwrap())
     };
     let write = Delta::of_bead(lineage, patch);

@@ -22,6 +22,9 @@ fn replay(history: &History, mut check: impl FnMut(&Catalog)) {
             Event::Pulled { into: 0, files, .. } => {
                 catalog.join(&decode(files));
             }
+            Event::Stripped { on: 0, archive } => {
+                catalog.hollow_out(archive);
+            }
             _ => continue,
         }
         if index * 2 > world.events.len() {

@@ -64,7 +64,7 @@ fn write(lineage: &Lineage, field: Field, value: u8, mark: Mark) -> Delta {
 }
 
 fn delete(lineage: &Lineage, mark: Mark) -> Delta {
-    let deletion = Some(Deletion { mark, reason: "old".parse().unwrap() });
+    let deletion = Some(Deletion::new(mark, "old".parse().unwrap()));
     Delta::of_bead(lineage.clone(), Patch { deletion, ..Patch::default() })
 }
 

@@ -51,6 +51,7 @@ impl Model {
         for event in &world.events {
             match event {
                 Event::Written { on, delta } => self.send(&json!({"on": on, "delta": delta})),
+                Event::Stripped { .. } => {}
                 Event::Pulled { into, from, files } => {
                     self.send(&json!({"into": into, "from": from}));
                     self.expect(files);
@@ -97,7 +98,9 @@ fn the_model_writes_the_same_files() {
     };
     // The model compares forged notes only by their bytes, which is wrong (see merge_orders.rs).
     let honest = history(6..30).prop_map(|mut history| {
-        history.steps.retain(|step| step.kind != Kind::Forge);
+        // It knows format version 1 only.
+        let is_unknown = |kind| matches!(kind, Kind::Forge | Kind::Archive | Kind::Strip);
+        history.steps.retain(|step| !is_unknown(step.kind));
         history
     });
     let mut runner = TestRunner::new(contextualize_config(cases(500)));

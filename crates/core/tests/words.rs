@@ -268,6 +268,7 @@ fn the_format_can_be_raised_explicitly() {
     ann.done(&Op::RaiseFormat(RaiseFormat { version: 2 }));
     assert_eq!(ann.state().format_version(), 2);
     assert!(ann.apply(&Op::RaiseFormat(RaiseFormat { version: 2 })).unwrap().is_empty());
+    // Only archiving a bead raises the format to 3.
     assert!(ann.apply(&Op::RaiseFormat(RaiseFormat { version: 3 })).is_err());
     round_trip(ann.state());
 }

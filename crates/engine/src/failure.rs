@@ -58,6 +58,11 @@ impl Failure {
         self
     }
 
+    /// Returns this failure as the answer to a request that waited, which must not suggest to wait.
+    pub fn after_waiting(self) -> Self {
+        if self.code == Code::NothingReady { self.with(json!({"waited": true})) } else { self }
+    }
+
     /// Returns the exit status of the command.
     pub fn exit(&self) -> u8 {
         if self.is_late_remote() { exit::NETWORK } else { self.code.exit() }
@@ -97,6 +102,9 @@ impl Failure {
             }
             // The hint is about beads. Other things that are missing name their list in the message.
             (Code::NotFound, _) if self.details["kind"].is_string() => None,
+            (Code::NothingReady, _) if self.details["waited"] == true => {
+                Some("bd blocked shows blocked beads")
+            }
             _ => self.code.hint(),
         }
     }

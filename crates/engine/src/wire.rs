@@ -15,8 +15,18 @@ const RAW_SINCE: [u64; 2] = [0, 10];
 pub const PROTOCOL_VERSION: u64 = 1;
 
 /// What was added to the protocol over time, for clients that talk to older daemons.
-pub const FEATURES: &[&str] =
-    &["atomic", "body", "call", "claim_over", "claim_refs", "events", "request_files", "sessions", "wait"];
+pub const FEATURES: &[&str] = &[
+    "archive",
+    "atomic",
+    "body",
+    "call",
+    "claim_over",
+    "claim_refs",
+    "events",
+    "request_files",
+    "sessions",
+    "wait",
+];
 
 /// Returns whether a client of this version expects standard output after the header.
 pub fn expects_body(client: &str) -> bool {

@@ -136,7 +136,7 @@ impl Origins {
 }
 
 impl Machine {
-    fn caller() -> Caller {
+    pub(crate) fn caller() -> Caller {
         let actor = "bd".parse().expect("a name");
         Caller { actor, branch: Default::default(), lease_ms: 0, request: None }
     }

@@ -121,7 +121,9 @@ fn bead_facts(wire: &Value, facts: &mut Vec<Fact>) {
     for note in body["notes"].as_array().into_iter().flatten() {
         facts.push(Fact::Note { bead: bead.clone(), note: note.clone() });
     }
-    if let Some(mark) = mark(&wire["deletion"]["mark"]) {
+    // The mark of an archived bead is that of its last write.
+    let is_deleted = wire["deletion"]["archived"] != true;
+    if let Some(mark) = mark(&wire["deletion"]["mark"]).filter(|_| is_deleted) {
         facts.push(Fact::Deletion { bead, mark });
     }
 }

@@ -16,6 +16,7 @@ pub mod ledger;
 pub mod scenario;
 
 mod activities;
+mod archive;
 mod causality;
 mod clocks;
 mod dice;

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use beads_core::{Applied, Lineage, Op};
+use beads_core::{Applied, Lineage, Op, State};
 use beads_store::{Caller, Checkpoint, Error, Exchange, Replica, Repository, RequestKey, Saved, World};
 
+use crate::archive::with_content;
 use crate::causality::Writes;
 use crate::clocks::{Collected, Origins};
 use crate::dice::Dice;
@@ -108,7 +109,7 @@ impl Machine {
         self.world.begin();
         match Replica::open(self.disk.clone(), &self.repository, self.world.clone()) {
             Ok(replica) => {
-                let parsed = ParsedSnapshot::new(&replica.catalog().state().encode())?;
+                let parsed = ParsedSnapshot::new(&self.whole(replica.catalog().state()).encode())?;
                 self.collected.see(&parsed);
                 self.check_recovered(replica.position(), &parsed)?;
                 self.writes.see(&parsed);
@@ -287,10 +288,15 @@ impl Machine {
         }
     }
 
+    /// Returns a state with the content that this machine's archive has.
+    fn whole(&self, state: &State) -> State {
+        with_content(state, &self.repository.archive_state())
+    }
+
     /// Records that later writes here know the current state.
     fn observe_state(&mut self) -> Result<(), Violation> {
         if let Some(replica) = &self.replica {
-            let parsed = ParsedSnapshot::new(&replica.catalog().state().encode())?;
+            let parsed = ParsedSnapshot::new(&self.whole(replica.catalog().state()).encode())?;
             self.collected.see(&parsed);
             self.writes.see(&parsed);
         }

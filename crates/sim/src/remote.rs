@@ -179,4 +179,30 @@ impl Remote for SimRemote<'_> {
         }
         Ok(pushed)
     }
+
+    fn fetch_archive(&self) -> Result<Option<CommitId>> {
+        if self.partitioned || self.happens(LOST_PERCENT) {
+            return Err(Self::unreachable());
+        }
+        let theirs = self.network.repository.archive_tip()?;
+        if let Some(theirs) = &theirs {
+            self.own.receive_from(&self.network.repository, theirs)?;
+        }
+        Ok(theirs)
+    }
+
+    fn push_archive(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
+        if self.happens(RIVAL_PERCENT) {
+            (self.rival.borrow_mut())();
+        }
+        if self.happens(LOST_PERCENT) {
+            return Err(Self::unreachable());
+        }
+        self.network.repository.receive(&self.own.commits(), new)?;
+        let moved = self.network.repository.compare_and_swap_archive(expected, new)?;
+        if self.happens(REPLY_LOST_PERCENT) {
+            return Err(Self::unreachable());
+        }
+        Ok(if moved { Pushed::Done } else { Pushed::Lost("the archive has moved".into()) })
+    }
 }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use beads_core::canonical::hex;
-use beads_core::{ClaimRecord, Encoder, Snapshot, State};
-use beads_store::{CommitId, Error, REF, Repository, Result, open_state_cache, seal_state_cache};
+use beads_core::{ClaimRecord, Encoder, Lineage, Snapshot, State};
+use beads_store::{CommitId, Error, REF, RefSync, Repository, Result, open_state_cache, seal_state_cache};
 use sha2::{Digest, Sha256};
 
 use crate::dice::Dice;
@@ -52,6 +52,12 @@ struct Objects {
     claims: BTreeMap<CommitId, ClaimRecord>,
     /// The file with the cached state.
     cache: Option<Vec<u8>>,
+    /// The archive's ref as programs see it.
+    archive: Option<CommitId>,
+    /// The same after a power loss.
+    durable_archive: Option<CommitId>,
+    /// The file with beads that may lack something that the archive has.
+    unhealed: BTreeSet<Lineage>,
 }
 
 impl SimRepository {
@@ -68,6 +74,9 @@ impl SimRepository {
             saved: None,
             claims: BTreeMap::new(),
             cache: None,
+            archive: None,
+            durable_archive: None,
+            unhealed: BTreeSet::new(),
         };
         Self { faults, objects: Arc::new(Mutex::new(objects)) }
     }
@@ -89,6 +98,7 @@ impl SimRepository {
             objects.durable_tracked.clone_from(&objects.tracked);
         }
         objects.tracked.clone_from(&objects.durable_tracked);
+        objects.archive.clone_from(&objects.durable_archive);
         tear(&mut objects.cache);
     }
 
@@ -140,6 +150,14 @@ impl SimRepository {
         objects.commits = commits;
         objects.volatile.clear();
         (objects.durable_tip, objects.tip) = (tip.clone(), tip);
+        (objects.durable_archive, objects.archive) = (None, None);
+    }
+
+    /// Returns the state of the archive, without faults.
+    pub fn archive_state(&self) -> State {
+        let objects = self.objects();
+        let commit = objects.archive.as_ref().and_then(|archive| objects.commits.get(archive));
+        commit.and_then(|commit| Some(commit.snapshot.decode().ok()?.state)).unwrap_or_default()
     }
 
     /// Durably copies a commit and its history from another repository's commits, like a fetch or a push.
@@ -323,6 +341,40 @@ impl Repository for SimRepository {
         objects.durable_tip = objects.tip.clone();
         objects.durable_tracked = objects.tracked.clone();
         Ok(())
+    }
+
+    fn sync_ref_later(&self) -> RefSync {
+        let repository = self.clone();
+        RefSync::pending(move || repository.sync_ref())
+    }
+
+    fn archive_tip(&self) -> Result<Option<CommitId>> {
+        self.inject(Needs::Access)?;
+        Ok(self.objects().archive.clone())
+    }
+
+    fn unhealed(&self) -> Result<BTreeSet<Lineage>> {
+        self.inject(Needs::Access)?;
+        Ok(self.objects().unhealed.clone())
+    }
+
+    fn record_unhealed(&self, beads: &BTreeSet<Lineage>) -> Result<()> {
+        self.inject(Needs::Space)?;
+        self.objects().unhealed.clone_from(beads);
+        Ok(())
+    }
+
+    fn compare_and_swap_archive(&self, from: Option<&str>, to: &str) -> Result<bool> {
+        self.inject(Needs::Space)?;
+        self.find(to)?;
+        if self.objects().archive.as_deref() != from {
+            return Ok(false);
+        }
+        self.objects().archive = Some(to.to_owned());
+        self.inject(Needs::Access)?;
+        self.objects().durable_archive = Some(to.to_owned());
+        self.inject(Needs::Access)?;
+        Ok(true)
     }
 
     fn compare_and_swap_ref(&self, from: Option<&str>, to: &str) -> Result<bool> {

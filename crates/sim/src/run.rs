@@ -8,6 +8,7 @@ use beads_core::{Catalog, State};
 use beads_store::Repository;
 use sha2::{Digest, Sha256};
 
+use crate::archive::with_content;
 use crate::causality;
 use crate::clocks::Collected;
 use crate::dice::Dice;
@@ -24,7 +25,7 @@ const TEN_YEARS_MS: i64 = 10 * 365 * 24 * 60 * 60 * 1000;
 /// How many rounds of exchanges it takes until every machine has everything.
 const HEALING_ROUNDS: usize = 2;
 
-/// The same with garbage collection: once all machines know the floor, a machine that was away may bring back
+/// The same with archived beads, and with garbage collection: once all machines know the floor, a machine that was away may bring back
 /// a bead that was deleted below it.
 const HEALING_ROUNDS_WITH_FLOORS: usize = 4;
 
@@ -124,6 +125,8 @@ impl Run {
             Action::Replace => self.network.replace(&mut dice)?,
             Action::Rewind => self.network.rewind(&mut dice),
             Action::MoveRef => machine.move_ref(&self.network.repository, &mut dice)?,
+            Action::Archive => machine.archive(&mut dice)?,
+            Action::RestoreArchived => machine.restore_archived(&mut dice)?,
             Action::Collect => machine.collect(&mut dice)?,
             Action::ResetFloor => machine.reset_floor()?,
             Action::Visit(at_ms) => machine.visit(at_ms, &mut dice)?,
@@ -222,7 +225,13 @@ impl Run {
             machine.open()?;
         }
         self.network.drop_late_messages();
-        let floors = self.machines.iter().any(|machine| machine.collects);
+        let archives = |machine: &Machine| {
+            let state = machine.replica.as_ref().map(|replica| replica.catalog().state());
+            state.is_some_and(|state| state.archived().next().is_some())
+        };
+        // After the remote was replaced, the archive follows the store one round later.
+        let archives = self.machines.iter().any(archives);
+        let floors = archives || self.machines.iter().any(|machine| machine.collects);
         let rounds = if floors { HEALING_ROUNDS_WITH_FLOORS } else { HEALING_ROUNDS };
         for _ in 0..rounds {
             self.round()?;
@@ -252,23 +261,38 @@ impl Run {
         if encoded.windows(2).any(|pair| pair[0] != pair[1]) {
             return Err("after healing the replicas differ".into());
         }
-        let parsed = encoded.first().map(ParsedSnapshot::new).transpose()?.ok_or("no replica is open")?;
+        let archive = self.archive();
+        let whole = catalogs.first().map(|catalog| with_content(catalog.state(), &archive).encode());
+        let parsed = whole.as_ref().map(ParsedSnapshot::new).transpose()?.ok_or("no replica is open")?;
         for (index, machine) in self.machines.iter().enumerate() {
             let describe = |lost| format!("after healing, of machine {index}: {lost}");
             parsed.check_all(machine.lasting_facts()).map_err(describe)?;
-            check_history(&machine.collected, &machine.repository)?;
+            check_history(&machine.collected, &machine.repository, &archive)?;
         }
         let facts = |machine: &Machine| machine.lasting_facts().cloned().collect::<Vec<_>>();
         let writers: Vec<_> = self.machines.iter().map(|machine| (&machine.writes, facts(machine))).collect();
         causality::check(&writers, &parsed)?;
         catalogs.iter().try_for_each(|catalog| check_indexes(catalog))?;
-        check_history(&self.machines[0].collected, &self.network.repository)
+        check_history(&self.machines[0].collected, &self.network.repository, &archive)
+    }
+
+    /// Returns what all archives have together.
+    fn archive(&self) -> State {
+        let mut archive = self.network.repository.archive_state();
+        for machine in &self.machines {
+            archive.join(&machine.repository.archive_state());
+        }
+        archive
     }
 }
 
 /// Checks that every commit reachable from the ref decodes, encodes to itself, and has everything of its
-/// parents except what garbage collection removed.
-fn check_history(collected: &Collected, repository: &SimRepository) -> Result<(), Violation> {
+/// parents except what garbage collection removed or the archive has.
+fn check_history(
+    collected: &Collected,
+    repository: &SimRepository,
+    archive: &State,
+) -> Result<(), Violation> {
     let commits = repository.commits();
     let mut states: BTreeMap<String, State> = BTreeMap::new();
     let mut seen = BTreeSet::new();
@@ -289,6 +313,11 @@ fn check_history(collected: &Collected, repository: &SimRepository) -> Result<()
         for parent in &commits[id].parents {
             let mut joined = state.clone();
             joined.join(&states[parent]);
+            // Content that came back with the parent must be in the archive.
+            joined.hollow_out(archive);
+            let mut state = state.clone();
+            state.hollow_out(archive);
+            let state = &state;
             if joined != *state && !collected.explains_loss(state, &states[parent]) {
                 return Err(format!("commit {id} lost something of its parent {parent}"));
             }

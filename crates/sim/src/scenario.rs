@@ -17,6 +17,9 @@ const MOVED_EVERY: u64 = 7;
 /// collection.
 const CLOCKS_EVERY: u64 = 11;
 
+/// One seed in this many archives and restores beads. No regression seed is among them.
+const ARCHIVE_EVERY: u64 = 8;
+
 const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 const YEAR_MS: i64 = 365 * DAY_MS;
 
@@ -76,6 +79,10 @@ pub enum Action {
     Replace,
     /// Rewinds, replaces or deletes this machine's ref, as another program would.
     MoveRef,
+    /// Archives all closed beads, or those closed a while ago.
+    Archive,
+    /// Restores an archived bead.
+    RestoreArchived,
     /// Raises the garbage-collection floor, perhaps after a deletion.
     Collect,
     /// Resets the garbage-collection floor.
@@ -117,6 +124,9 @@ impl Scenario {
         if seed % CLOCKS_EVERY == CLOCKS_EVERY - 1 {
             clocks.extend((0..machines).map(|_| years(&mut dice)));
             break_clocks(&mut steps, &mut dice);
+        }
+        if seed % ARCHIVE_EVERY == 1 {
+            add_archiving(&mut steps, &mut dice);
         }
         Self { seed, machines, ahead, moves_refs, clocks, steps }
     }
@@ -174,6 +184,20 @@ fn move_refs(steps: &mut Vec<Step>, dice: &mut Dice) {
             if dice.chance(50) {
                 steps.push(Step { action: Action::Kill, dice: dice.roll(), ..step });
             }
+        }
+    }
+}
+
+/// Often archives after mutations, and sometimes restores what was archived.
+fn add_archiving(steps: &mut Vec<Step>, dice: &mut Dice) {
+    for step in std::mem::take(steps) {
+        steps.push(step);
+        let mut add = |action, dice: &mut Dice| steps.push(Step { action, dice: dice.roll(), ..step });
+        match step.action {
+            Action::Mutate(_) if dice.chance(25) => add(Action::Archive, dice),
+            Action::Mutate(_) if dice.chance(20) => add(Action::RestoreArchived, dice),
+            Action::Checkpoint if dice.chance(30) => add(Action::Sync, dice),
+            _ => {}
         }
     }
 }

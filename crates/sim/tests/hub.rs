@@ -1,6 +1,6 @@
 //! A hub over a connection that loses, repeats and delays messages, and a fleet on it in virtual time.
 
-use beads_sim::hub::{HubBug, HubDrain, HubFleet, HubScenario, SEEDS, STEPS, run_seed};
+use beads_sim::hub::{HubBug, HubDrain, HubFleet, HubScenario, SEEDS, SNAPSHOTS, STEPS, run_seed};
 
 fn expect_ok(seed: u64) -> Vec<String> {
     run_seed(seed, STEPS).unwrap_or_else(|report| panic!("{report}"))
@@ -20,6 +20,19 @@ fn a_bead_has_one_holder_and_nothing_is_lost_on_odd_seeds() {
 fn the_same_seed_gives_the_same_run() {
     assert_eq!(expect_ok(3), expect_ok(3));
     assert_ne!(expect_ok(3), expect_ok(4));
+}
+
+/// The runs above also test snapshots that are written and read in parts, with parts that are lost, repeated and
+/// late.
+#[test]
+fn snapshots_of_several_parts_are_confirmed() {
+    let confirmed = (0..SEEDS / 5).map(|seed| {
+        let trace = expect_ok(seed);
+        let last = trace.last().and_then(|line| line.strip_prefix(SNAPSHOTS));
+        last.expect("a count").parse::<u64>().expect("a number")
+    });
+    let confirmed: u64 = confirmed.sum();
+    assert!(confirmed > 10, "{confirmed}");
 }
 
 /// Tests the oracle: the default run catches every bug that is planted in the hub.

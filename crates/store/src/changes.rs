@@ -114,6 +114,7 @@ fn verb(kind: EventKind) -> Option<&'static str> {
         EventKind::Released => Some("release"),
         EventKind::Expired => Some("expire"),
         EventKind::Deleted => Some("delete"),
+        EventKind::Archived => Some("archive"),
         EventKind::Unblocked
         | EventKind::Synced
         | EventKind::SyncFailed

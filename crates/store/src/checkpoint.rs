@@ -1,11 +1,13 @@
 //! Saving the state to the sync ref.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use beads_core::limits::{MAX_DECODED_LINE_BYTES, MAX_FILE_BYTES};
 use beads_core::planted::{Bug, is_planted};
-use beads_core::{Encoder, Snapshot, State, concurrent_writes};
+use beads_core::{Encoder, Lineage, Snapshot, State, concurrent_writes};
 
+use crate::archive::read_archive;
 use crate::repository::{CommitId, REF, Repository};
 use crate::take_foreign::HubWrites;
 use crate::{Error, Result};
@@ -33,6 +35,12 @@ pub struct Checkpoint {
     pub(crate) encoder: Arc<Mutex<Encoder>>,
     /// The commit that the ref was moved to, until it has been read back.
     pub(crate) written: Option<(CommitId, Snapshot)>,
+    /// The archive, as it was seen where the store is kept, once it was exchanged.
+    pub(crate) archive: Option<State>,
+    /// The archive in this repository before that exchange: what writers here may have known of it.
+    pub(crate) archive_before: Option<State>,
+    /// The beads that the state on the ref may have without something that the archive has.
+    pub(crate) unhealed_on_ref: BTreeSet<Lineage>,
     pub(crate) keep_segment: u64,
 }
 
@@ -44,7 +52,16 @@ pub struct Saved {
     pub commit: CommitId,
     /// Set if the ref holds more than the checkpoint did.
     pub(crate) merged: Option<Merged>,
+    /// The archive, if it was exchanged.
+    pub(crate) archive: Option<SeenArchive>,
     pub(crate) keep_segment: u64,
+}
+
+/// The archive as it was seen where the store is kept, and as it was in this repository before.
+#[derive(Debug)]
+pub(crate) struct SeenArchive {
+    pub(crate) now: State,
+    pub(crate) before: State,
 }
 
 /// The state on the ref, and the state of the checkpoint at its beginning.
@@ -84,6 +101,7 @@ impl Checkpoint {
             let tip = repository.tip()?;
             if contains(repository, tip.as_ref(), &commit)? {
                 repository.record_saved(&commit)?;
+                self.record_unhealed(repository)?;
                 repository.cache_state(&commit, &self.lock_encoder());
                 return Ok(commit);
             }
@@ -147,6 +165,7 @@ impl Checkpoint {
         Saved {
             commit,
             merged: self.initial_state.map(|initial_state| Merged { state: self.state, initial_state }),
+            archive: self.archive.zip(self.archive_before).map(|(now, before)| SeenArchive { now, before }),
             keep_segment: self.keep_segment,
         }
     }
@@ -160,13 +179,43 @@ impl Checkpoint {
     /// Joins a state of others and records the values that lost to concurrent writes. Returns their number.
     pub(crate) fn join(&mut self, repository: &impl Repository, theirs: &State, base: Option<&str>) -> usize {
         // An unreadable base counts as none: it only helps to tell which writes were concurrent.
-        let agreed = base.and_then(|base| state_of(repository, base).ok());
-        let mut conflicts = concurrent_writes(&self.state, theirs, agreed.as_ref());
-        self.hub_writes.filter(&mut conflicts);
+        let mut agreed = base.and_then(|base| state_of(repository, base).ok());
         self.keep_initial_state();
-        self.state.join(theirs);
+        let mut theirs = theirs.clone();
+        let thawed = self.thaw_both(repository, &mut theirs, agreed.as_mut());
+        let mut conflicts = concurrent_writes(&self.state, &theirs, agreed.as_ref());
+        self.hub_writes.filter(&mut conflicts);
+        self.state.join(&theirs);
+        if self.archive.is_some() {
+            // They were compared with all that the archive has, so there is nothing left to heal.
+            self.state.note_healed(&thawed);
+        }
         conflicts.iter().for_each(|conflict| self.state.join_conflict(conflict));
         conflicts.len()
+    }
+
+    /// Gives beads that are hollow on one side of a merge their content, so that their writes can be compared.
+    /// Returns those that have it now.
+    fn thaw_both(
+        &mut self,
+        repository: &impl Repository,
+        theirs: &mut State,
+        agreed: Option<&mut State>,
+    ) -> BTreeSet<Lineage> {
+        if !theirs.lacks_content_of(&self.state) && !self.state.lacks_content_of(theirs) {
+            return BTreeSet::new();
+        }
+        let archive = match &self.archive {
+            Some(archive) => archive,
+            None => &read_archive(repository).unwrap_or_default(),
+        };
+        let mut thawed = theirs.thaw_against(&self.state, archive);
+        thawed.append(&mut self.state.thaw_against(theirs, archive));
+        if let Some(agreed) = agreed {
+            // The archive as this replica knew it: what it has learned since was written meanwhile.
+            agreed.thaw_against(theirs, self.archive_before.as_ref().unwrap_or(archive));
+        }
+        thawed
     }
 
     /// Returns a commit that holds the state and is on the ref. Makes none if the ref, or a remote's ref that
@@ -186,6 +235,8 @@ impl Checkpoint {
             }
             let lost = self.join_lost(repository, tip.as_ref())?;
             let fetched = if tip.is_none() { self.join_tracked(repository)? } else { Vec::new() };
+            self.heal_before_saving(repository)?;
+            let unhealed = self.state.unhealed().clone();
             let snapshot = self.encode();
             if let Some(reason) = snapshot.find_oversized(MAX_DECODED_LINE_BYTES, MAX_FILE_BYTES) {
                 return Err(Error::TooLargeToSave(reason));
@@ -195,6 +246,7 @@ impl Checkpoint {
             {
                 repository.sync_ref()?;
                 self.known_tip = Some(tip.clone());
+                self.unhealed_on_ref = unhealed;
                 self.give_back(snapshot);
                 return Ok(tip.clone());
             }
@@ -215,6 +267,7 @@ impl Checkpoint {
             };
             if repository.compare_and_swap_ref(tip.as_deref(), &commit)? {
                 self.known_tip = Some(commit.clone());
+                self.unhealed_on_ref = unhealed;
                 self.written = Some((commit.clone(), snapshot));
                 return Ok(commit);
             }

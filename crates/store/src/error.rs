@@ -337,8 +337,7 @@ impl Error {
             Self::HubUnreachable(_) | Self::HubAttachAgain | Self::HubHistory | Self::HubReplicaReused => {
                 Code::HubUnreachable
             }
-            Self::HubRefused(_) => Code::HubRefused,
-            Self::HubInvalid(_) => Code::RemoteInvalid,
+            Self::HubRefused(_) | Self::HubInvalid(_) => Code::HubRefused,
             Self::HubAddress(_) => Code::InvalidValue,
         }
     }

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use beads_core::snapshot::{CONFLICTS, DEPS, META, STATE, TOMBSTONES};
-use beads_core::{Encoder, Snapshot, State};
+use beads_core::{Encoder, Lineage, Snapshot, State};
 use git2::{Commit, ErrorCode, ObjectType, Oid, Signature, Tree};
 
 use crate::disk::sync_directory;
 use crate::ref_update::compare_and_swap;
-use crate::repository::{CONFLICTING_BRANCH, CommitId, REF, Repository};
+use crate::repository::{ARCHIVE_REF, Branch, CONFLICTING_BRANCH, CommitId, REF, Repository};
 use crate::vet::{Depth, vet};
-use crate::{Error, Result, libgit2, loose};
+use crate::{Error, RefSync, Result, libgit2, loose};
 
 /// The mode of a regular file in a tree entry. A symlink or submodule in its place is refused.
 const FILE_MODE: i32 = 0o100_644;
@@ -243,10 +243,10 @@ const MAX_REF_SYNCS: usize = 10;
 
 impl GitRepository {
     /// Syncs the file of a loose ref, or `packed-refs` for a packed one, and all directories above.
-    fn sync_ref_once(&self) -> Result<()> {
+    fn sync_ref_once(&self, reference: &str) -> Result<()> {
         let root = self.git.commondir();
-        let mut names = vec![REF.to_owned()];
-        if !root.join(REF).exists() {
+        let mut names = vec![reference.to_owned()];
+        if reference == REF && !root.join(REF).exists() {
             // Without a local ref, the store builds on the remotes' refs.
             for reference in self.git.references_glob(TRACKED)? {
                 names.extend(reference?.name().map(str::to_owned));
@@ -262,6 +262,46 @@ impl GitRepository {
         }
         // The deepest first: an entry is useless before the file it names is durable.
         sync_all(&places.into_iter().rev().filter(|place| place.exists()).collect::<Vec<_>>())
+    }
+}
+
+impl GitRepository {
+    fn tip_of(&self, reference: &str) -> Result<Option<CommitId>> {
+        match self.git.refname_to_id(reference) {
+            Ok(oid) => Ok(Some(oid.to_string())),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(Self::damaged("?", error.message())),
+        }
+    }
+
+    /// Syncs a ref. Git may pack refs at any time and then deletes their files, so this retries.
+    fn sync_ref_of(&self, reference: &str) -> Result<()> {
+        for _ in 0..MAX_REF_SYNCS {
+            match self.sync_ref_once(reference) {
+                Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
+                done => return done,
+            }
+        }
+        self.sync_ref_once(reference)
+    }
+
+    fn swap_ref(&self, reference: &str, from: Option<&str>, to: &str) -> Result<bool> {
+        let to = Oid::from_str(to)?;
+        let from = from.map(Oid::from_str).transpose()?;
+        match compare_and_swap(&self.git, reference, from, to, "bd checkpoint") {
+            Ok(()) => {}
+            Err(_) if self.has_conflicting_branch() => return Err(Error::ConflictingBranch),
+            Err(error) if is_lost_race(&error) => {
+                if error.code() == ErrorCode::Locked {
+                    wait_for_ref_lock(self.git.commondir(), reference);
+                }
+                return Ok(false);
+            }
+            Err(error) => return Err(error.into()),
+        }
+        self.sync_ref_of(reference)?;
+        // Read the ref back to be sure that it was written.
+        Ok(self.git.refname_to_id(reference)? == to)
     }
 }
 
@@ -294,11 +334,27 @@ pub(crate) fn wait_for_ref_lock(common_dir: &Path, reference: &str) {
 
 impl Repository for GitRepository {
     fn tip(&self) -> Result<Option<CommitId>> {
-        match self.git.refname_to_id(REF) {
-            Ok(oid) => Ok(Some(oid.to_string())),
-            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(Self::damaged("?", error.message())),
-        }
+        self.tip_of(REF)
+    }
+
+    fn archive_tip(&self) -> Result<Option<CommitId>> {
+        self.tip_of(ARCHIVE_REF)
+    }
+
+    fn tracked_archive(&self, remote: &str) -> Result<Option<CommitId>> {
+        self.tip_of(&Branch::Archive.tracking_ref(remote))
+    }
+
+    fn unhealed(&self) -> Result<BTreeSet<Lineage>> {
+        self.read_unhealed()
+    }
+
+    fn record_unhealed(&self, beads: &BTreeSet<Lineage>) -> Result<()> {
+        self.write_unhealed(beads)
+    }
+
+    fn compare_and_swap_archive(&self, from: Option<&str>, to: &str) -> Result<bool> {
+        self.swap_ref(ARCHIVE_REF, from, to)
     }
 
     fn snapshot(&self, commit: &str) -> Result<Snapshot> {
@@ -371,15 +427,13 @@ impl Repository for GitRepository {
         Ok(true)
     }
 
-    /// Syncs the ref. Git may pack refs at any time and then deletes their files, so this retries.
     fn sync_ref(&self) -> Result<()> {
-        for _ in 0..MAX_REF_SYNCS {
-            match self.sync_ref_once() {
-                Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {}
-                done => return done,
-            }
-        }
-        self.sync_ref_once()
+        self.sync_ref_of(REF)
+    }
+
+    fn sync_ref_later(&self) -> RefSync {
+        let git_dir = self.git.path().to_owned();
+        RefSync::pending(move || Self::open(&git_dir)?.sync_ref())
     }
 
     fn vet(&self, theirs: &str, known: &str) -> Result<(), String> {
@@ -417,22 +471,7 @@ impl Repository for GitRepository {
     }
 
     fn compare_and_swap_ref(&self, from: Option<&str>, to: &str) -> Result<bool> {
-        let to = Oid::from_str(to)?;
-        let from = from.map(Oid::from_str).transpose()?;
-        match compare_and_swap(&self.git, REF, from, to, "bd checkpoint") {
-            Ok(()) => {}
-            Err(_) if self.has_conflicting_branch() => return Err(Error::ConflictingBranch),
-            Err(error) if is_lost_race(&error) => {
-                if error.code() == ErrorCode::Locked {
-                    wait_for_ref_lock(self.git.commondir(), REF);
-                }
-                return Ok(false);
-            }
-            Err(error) => return Err(error.into()),
-        }
-        self.sync_ref()?;
-        // Read the ref back to be sure that it was written.
-        Ok(self.git.refname_to_id(REF)? == to)
+        self.swap_ref(REF, from, to)
     }
 }
 

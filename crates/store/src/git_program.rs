@@ -19,7 +19,7 @@ use crate::environment::withhold_git_variables;
 use crate::git::GitRepository;
 use crate::progress::{SYNC, is_progress};
 use crate::remote::{Pushed, Remote};
-use crate::repository::{CONFLICTING_BRANCH, CommitId, REF};
+use crate::repository::{Branch, CONFLICTING_BRANCH, CommitId};
 use crate::url::{local_path, web_host};
 use crate::{Error, Result, credentials};
 
@@ -72,12 +72,19 @@ pub struct GitProgram {
     git_dir: PathBuf,
     remote: String,
     deadline: Deadline,
+    branch: Branch,
 }
 
 impl GitProgram {
     /// Returns the remote. The deadline starts now and covers everything done with this value.
     pub fn new(git_dir: &Path, remote: &str, deadline: Duration) -> Self {
-        Self { git_dir: git_dir.to_owned(), remote: remote.to_owned(), deadline: Deadline::new(deadline) }
+        let (git_dir, remote, deadline) = (git_dir.to_owned(), remote.to_owned(), Deadline::new(deadline));
+        Self { git_dir, remote, deadline, branch: Branch::Store }
+    }
+
+    /// Returns the same remote for the archive.
+    fn archive(&self) -> Self {
+        Self { branch: Branch::Archive, ..self.clone() }
     }
 
     /// Returns whether `git` is installed.
@@ -92,7 +99,7 @@ impl GitProgram {
     }
 
     fn tracking_ref(&self) -> String {
-        format!("refs/remotes/{}/beads/store", self.remote)
+        self.branch.tracking_ref(&self.remote)
     }
 
     fn address(&self) -> Result<Address> {
@@ -199,7 +206,7 @@ impl GitProgram {
         let program = named("--upload-pack", address.upload_pack.as_deref());
         let mut arguments = vec!["ls-remote", "--quiet"];
         arguments.extend(program.as_deref());
-        arguments.extend(["--", &address.fetch, REF, CONFLICTING_BRANCH]);
+        arguments.extend(["--", &address.fetch, self.branch.reference(), CONFLICTING_BRANCH]);
         let output = self.run(address, &arguments)?;
         if !output.success {
             return Err(self.failed(&output));
@@ -212,7 +219,7 @@ impl GitProgram {
         if tip_of(CONFLICTING_BRANCH).is_some() {
             return Err(Error::RemoteConflictingBranch { remote: self.remote.clone() });
         }
-        Ok(tip_of(REF))
+        Ok(tip_of(self.branch.reference()))
     }
 
     fn missing(&self, program: &'static str) -> Error {
@@ -239,8 +246,8 @@ impl GitProgram {
             let _ = git.reference(&self.tracking_ref(), Oid::from_str(new)?, true, "bd sync");
             return Ok(Pushed::Done);
         }
-        let at = seen.as_deref().unwrap_or("nothing");
-        Ok(Pushed::Lost(format!("git reported success, but {REF} is at {at} there{}", address.hint())))
+        let (at, reference) = (seen.as_deref().unwrap_or("nothing"), self.branch.reference());
+        Ok(Pushed::Lost(format!("git reported success, but {reference} is at {at} there{}", address.hint())))
     }
 }
 
@@ -267,7 +274,7 @@ impl Remote for GitProgram {
             // Git fetches nothing while this ref points at missing objects. The fetch creates it again.
             broken.delete()?;
         }
-        let refspec = format!("+{REF}:{}", self.tracking_ref());
+        let refspec = format!("+{}:{}", self.branch.reference(), self.tracking_ref());
         self.fetch_refs(&address, &refspec)?;
         let fetched = repository.newest_fetched(tip, tracked());
         // The commit may become the local ref as it is, and git does not sync the objects of small fetches.
@@ -279,12 +286,21 @@ impl Remote for GitProgram {
         self.push_while(expected, new, &mut || ())
     }
 
+    fn fetch_archive(&self) -> Result<Option<CommitId>> {
+        self.archive().fetch()
+    }
+
+    fn push_archive(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
+        self.archive().push(expected, new)
+    }
+
     fn push_while(&self, expected: Option<&str>, new: &str, work: &mut dyn FnMut()) -> Result<Pushed> {
         let address = self.address()?;
         // An empty value means that the ref must not exist.
-        let lease = format!("--force-with-lease={REF}:{}", expected.unwrap_or_default());
-        let output =
-            self.push_refs(&address, &[verbosity().to_owned(), lease], &[format!("{new}:{REF}")], work)?;
+        let reference = self.branch.reference();
+        let lease = format!("--force-with-lease={reference}:{}", expected.unwrap_or_default());
+        let options = [verbosity().to_owned(), lease];
+        let output = self.push_refs(&address, &options, &[format!("{new}:{reference}")], work)?;
         if output.success {
             let confirmed = self.confirm(&address, new)?;
             if confirmed == Pushed::Done

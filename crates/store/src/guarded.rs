@@ -1,14 +1,15 @@
 //! Guards a repository and a remote against writing to another store that took over their path.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use beads_core::{Encoder, Snapshot, State};
+use beads_core::{Encoder, Lineage, Snapshot, State};
 
 use crate::identity::{Identity, StoreChange};
 use crate::remote::{Pushed, Remote};
 use crate::repository::{CommitId, Repository};
-use crate::{Error, Result};
+use crate::{Error, RefSync, Result};
 
 /// A repository or remote that checks the store's identity before every write.
 #[derive(Debug)]
@@ -89,8 +90,12 @@ impl<R: Repository> Repository for Guarded<R> {
     }
 
     fn sync_ref(&self) -> Result<()> {
+        self.inner.sync_ref()
+    }
+
+    fn sync_ref_later(&self) -> RefSync {
         // Nothing builds on a store that is only read, so the ref need not be durable.
-        if self.read_only { Ok(()) } else { self.inner.sync_ref() }
+        if self.read_only { RefSync::done() } else { self.inner.sync_ref_later() }
     }
 
     fn saved(&self) -> Result<Vec<CommitId>> {
@@ -100,6 +105,30 @@ impl<R: Repository> Repository for Guarded<R> {
     fn record_saved(&self, commit: &str) -> Result<()> {
         self.check()?;
         self.inner.record_saved(commit)
+    }
+
+    fn archive_tip(&self) -> Result<Option<CommitId>> {
+        self.inner.archive_tip()
+    }
+
+    fn tracked_archive(&self, remote: &str) -> Result<Option<CommitId>> {
+        self.inner.tracked_archive(remote)
+    }
+
+    fn unhealed(&self) -> Result<BTreeSet<Lineage>> {
+        self.inner.unhealed()
+    }
+
+    fn record_unhealed(&self, beads: &BTreeSet<Lineage>) -> Result<()> {
+        self.check()?;
+        self.inner.record_unhealed(beads)
+    }
+
+    fn compare_and_swap_archive(&self, from: Option<&str>, to: &str) -> Result<bool> {
+        self.check()?;
+        let moved = self.inner.compare_and_swap_archive(from, to)?;
+        self.check()?;
+        Ok(moved)
     }
 
     fn compare_and_swap_ref(&self, from: Option<&str>, to: &str) -> Result<bool> {
@@ -129,5 +158,15 @@ impl<R: Remote> Remote for Guarded<R> {
     fn push_while(&self, expected: Option<&str>, new: &str, work: &mut dyn FnMut()) -> Result<Pushed> {
         self.check()?;
         self.inner.push_while(expected, new, work)
+    }
+
+    fn fetch_archive(&self) -> Result<Option<CommitId>> {
+        self.check()?;
+        self.inner.fetch_archive()
+    }
+
+    fn push_archive(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
+        self.check()?;
+        self.inner.push_archive(expected, new)
     }
 }

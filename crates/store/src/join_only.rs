@@ -60,4 +60,17 @@ impl<R: Remote> Remote for JoinOnly<R> {
         }
         self.inner.push_while(expected, new, work)
     }
+
+    fn may_create_store(&self) -> bool {
+        self.may_publish
+    }
+
+    fn fetch_archive(&self) -> Result<Option<CommitId>> {
+        self.inner.fetch_archive()
+    }
+
+    /// Forwards the push: an archive is only pushed to a remote that has the store or may be given it.
+    fn push_archive(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
+        self.inner.push_archive(expected, new)
+    }
 }

@@ -17,7 +17,7 @@ use crate::{Error, Header, Record, Result};
 
 /// The newest segment version that this program reads and writes. A segment has the format version that
 /// the store had when the segment was started, so a record never uses fields newer than its segment.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 
 /// The oldest segment version.
 pub(crate) const FIRST_VERSION: u32 = 1;

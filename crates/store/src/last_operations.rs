@@ -1,10 +1,11 @@
 //! The last operations of each actor, so that they can be undone one after another, and redone.
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use beads_core::op::{Undo, undo_chain};
 use beads_core::{Actor, Catalog, Delta};
 
-use crate::record::{LastOperation, Step};
+use crate::record::{CarriedOperations, LastOperation, Step};
 use crate::{Header, Record};
 
 /// How many actors' operations are kept. The actor inactive for longest is dropped first.
@@ -24,7 +25,10 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 /// headers carry the operations of removed segments.
 #[derive(Debug, Default)]
 pub(crate) struct LastOperations {
-    by_actor: BTreeMap<Actor, Stacks>,
+    /// Empty until an operation is asked for or added, because most commands never need what the header carries.
+    by_actor: OnceLock<BTreeMap<Actor, Stacks>>,
+    /// What the header carries.
+    carried: CarriedOperations,
     /// Records up to this position are covered by the header.
     carried_up_to: u64,
 }
@@ -57,13 +61,27 @@ pub(crate) struct Pending {
 impl LastOperations {
     /// Restores the operations that a header carries.
     pub(crate) fn carried(header: Option<&Header>) -> Self {
-        let mut this = Self { carried_up_to: header.map_or(0, |header| header.position), ..Self::default() };
-        for one in header.into_iter().flat_map(|header| &header.last_operations) {
-            let stacks = this.by_actor.entry(one.by.clone()).or_default();
-            let stack = if one.undone { &mut stacks.undone } else { &mut stacks.done };
-            stack.push(Kept::new(this.carried_up_to, one.at_ms, one.undo.clone()));
-        }
-        this
+        let Some(header) = header else { return Self::default() };
+        let (carried, carried_up_to) = (header.last_operations.clone(), header.position);
+        Self { by_actor: OnceLock::new(), carried, carried_up_to }
+    }
+
+    fn by_actor(&self) -> &BTreeMap<Actor, Stacks> {
+        self.by_actor.get_or_init(|| {
+            let mut by_actor: BTreeMap<_, Stacks> = BTreeMap::new();
+            for one in self.carried.parse() {
+                let stacks = by_actor.entry(one.by).or_default();
+                let stack = if one.undone { &mut stacks.undone } else { &mut stacks.done };
+                stack.push(Kept::new(self.carried_up_to, one.at_ms, one.undo));
+            }
+            by_actor
+        })
+    }
+
+    fn by_actor_mut(&mut self) -> &mut BTreeMap<Actor, Stacks> {
+        self.by_actor();
+        self.carried = CarriedOperations::default();
+        self.by_actor.get_mut().expect("it was filled above")
     }
 
     /// Remembers a record that the catalog is about to take.
@@ -89,7 +107,7 @@ impl LastOperations {
             let older: Vec<&Undo> = stack.iter().map(|kept| &kept.undo).collect();
             undo_chain::overtaken(&older, &kept.undo, catalog)
         };
-        let stacks = self.by_actor.get(by);
+        let stacks = self.by_actor().get(by);
         let overtaken = stacks.map(|stacks| (find(&stacks.done), find(&stacks.undone))).unwrap_or_default();
         Some(Pending { by: by.clone(), step, kept, overtaken })
     }
@@ -97,7 +115,7 @@ impl LastOperations {
     /// Remembers an actor's operation, if it can be undone.
     pub(crate) fn keep(&mut self, pending: Option<Pending>) {
         let Some(Pending { by, step, kept, overtaken }) = pending else { return };
-        let stacks = self.by_actor.entry(by).or_default();
+        let stacks = self.by_actor_mut().entry(by).or_default();
         undo_chain::lose(&mut undos(&mut stacks.done), &overtaken.0);
         undo_chain::lose(&mut undos(&mut stacks.undone), &overtaken.1);
         match step {
@@ -125,15 +143,16 @@ impl LastOperations {
 
     /// Drops what is beyond the limits.
     fn limit(&mut self) {
-        self.by_actor.retain(|_, stacks| stacks.newest_ms().is_some());
-        if self.by_actor.len() > MAX_ACTORS {
-            let silent = self.by_actor.iter().min_by_key(|(_, stacks)| stacks.newest_ms());
-            silent.map(|(actor, _)| actor.clone()).map(|actor| self.by_actor.remove(&actor));
+        let by_actor = self.by_actor_mut();
+        by_actor.retain(|_, stacks| stacks.newest_ms().is_some());
+        if by_actor.len() > MAX_ACTORS {
+            let silent = by_actor.iter().min_by_key(|(_, stacks)| stacks.newest_ms());
+            silent.map(|(actor, _)| actor.clone()).map(|actor| by_actor.remove(&actor));
         }
-        let sizes = self.by_actor.values().flat_map(|stacks| stacks.all().map(|kept| kept.bytes));
+        let sizes = by_actor.values().flat_map(|stacks| stacks.all().map(|kept| kept.bytes));
         let (mut count, mut bytes) = sizes.fold((0, 0), |(count, bytes), one| (count + 1, bytes + one));
         while count > MAX_OPERATIONS || bytes > MAX_BYTES {
-            let several = self.by_actor.values_mut().filter(|stacks| stacks.all().count() > 1);
+            let several = by_actor.values_mut().filter(|stacks| stacks.all().count() > 1);
             let Some(stacks) = several.min_by_key(|stacks| stacks.all().map(|kept| kept.at_ms).min()) else {
                 return;
             };
@@ -145,14 +164,14 @@ impl LastOperations {
     /// Returns how to undo an actor's last operation. With `skip`, operations that can never be undone do not
     /// count.
     pub(crate) fn last(&self, actor: &Actor, skip: bool) -> Option<&Undo> {
-        let done = &self.by_actor.get(actor)?.done;
+        let done = &self.by_actor().get(actor)?.done;
         let index = if skip { newest_undoable(done) } else { None };
         index.map_or_else(|| done.last(), |index| done.get(index)).map(|kept| &kept.undo)
     }
 
     /// Returns how to redo the operation that an actor undid last.
     pub(crate) fn last_undone(&self, actor: &Actor) -> Option<&Undo> {
-        self.by_actor.get(actor)?.undone.last().map(|kept| &kept.undo)
+        self.by_actor().get(actor)?.undone.last().map(|kept| &kept.undo)
     }
 
     /// Returns what applying an undo means for the list of its actor.
@@ -168,9 +187,10 @@ impl LastOperations {
 
     /// Returns the operations up to a position, for a header that records after it follow. What an actor
     /// undid or redid after the position cannot be taken back, so nothing of that actor is carried.
-    pub(crate) fn to_carry(&self, up_to: u64, following: &[Record]) -> Vec<LastOperation> {
+    pub(crate) fn to_carry(&self, up_to: u64, following: &[Record]) -> serde_json::Result<CarriedOperations> {
+        let Some(by_actor) = self.by_actor.get() else { return Ok(self.carried.clone()) };
         let mut carried = Vec::new();
-        for (by, stacks) in &self.by_actor {
+        for (by, stacks) in by_actor {
             if following.iter().any(|record| record.by == *by && record.step != Step::Do) {
                 continue;
             }
@@ -184,7 +204,7 @@ impl LastOperations {
                 undone,
             }));
         }
-        carried
+        CarriedOperations::new(&carried)
     }
 }
 

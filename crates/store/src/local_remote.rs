@@ -1,13 +1,18 @@
 //! A remote that is a directory on this machine. libgit2 writes to it directly, without a server.
 
-use std::fs::File;
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io;
 use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
 use git2::{ObjectType, Oid, Sort};
 
-use crate::GitRepository;
+use crate::disk::sync_directory;
 use crate::file_lock::try_lock;
+use crate::replace_file::Replacement;
 use crate::repository::REF;
+use crate::{GitRepository, loose};
 
 /// Hooks that may refuse a push. Only git can run them properly.
 const REFUSING_HOOKS: [&str; 4] = ["pre-receive", "update", "proc-receive", "reference-transaction"];
@@ -20,7 +25,7 @@ const LOOSE_COMMITS: usize = 32;
 pub(crate) fn check_rules(git: &git2::Repository) -> Result<(), String> {
     let hooks = git.commondir().join("hooks");
     let is_hook = |name: &&str| {
-        let file = std::fs::metadata(hooks.join(name));
+        let file = fs::metadata(hooks.join(name));
         file.is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
     };
     if let Some(hook) = REFUSING_HOOKS.iter().find(|name| is_hook(name)) {
@@ -59,17 +64,17 @@ pub(crate) fn copy_loose(
 ) -> Result<bool, git2::Error> {
     let (source, target) = (from.odb()?, to.odb()?);
     let commits = unknown_commits(from, wanted, known)?;
-    let mut missing: Vec<Oid> = Vec::new();
+    let mut missing: Vec<(Oid, ObjectType)> = Vec::new();
     for id in &commits {
         let tree = from.find_commit(*id)?.tree()?;
-        let files =
-            tree.iter().filter(|entry| entry.kind() == Some(ObjectType::Blob)).map(|entry| entry.id());
-        let all: Vec<Oid> = files.chain([tree.id(), *id]).collect();
-        missing.extend(all.into_iter().filter(|id| !target.exists(*id)));
+        let files = tree.iter().filter(|entry| entry.kind() == Some(ObjectType::Blob));
+        let files = files.map(|entry| (entry.id(), ObjectType::Blob));
+        let all: Vec<_> = files.chain([(tree.id(), ObjectType::Tree), (*id, ObjectType::Commit)]).collect();
+        missing.extend(all.into_iter().filter(|(id, _)| !target.exists(*id)));
     }
     let most = to.config().and_then(|config| config.get_i64("receive.maxInputSize")).unwrap_or(0);
     if most > 0 {
-        let sizes = missing.iter().map(|id| source.read_header(*id).map(|(length, _)| length as u64));
+        let sizes = missing.iter().map(|(id, _)| source.read_header(*id).map(|(length, _)| length as u64));
         let bytes: u64 = sizes.collect::<Result<Vec<_>, _>>()?.iter().sum();
         // The uncompressed size refuses a little early, but such a limit is a round number anyway.
         if bytes > most.unsigned_abs() {
@@ -81,13 +86,52 @@ pub(crate) fn copy_loose(
     if commits.len() > LOOSE_COMMITS {
         return Ok(false);
     }
-    for id in missing {
-        if !target.exists(id) {
-            let object = source.read(id)?;
-            target.write(object.kind(), object.data())?;
+    let mut directories = BTreeSet::new();
+    for (id, kind) in missing {
+        if target.exists(id) {
+            continue;
+        }
+        match copy_file(from, to, id, kind).map_err(|reason| git2::Error::from_str(&reason))? {
+            Some(directory) => directories.extend([directory, to.commondir().join("objects")]),
+            None => {
+                let object = source.read(id)?;
+                target.write(object.kind(), object.data())?;
+            }
         }
     }
+    // The deepest first, as their entries are useless before they are durable.
+    for directory in directories.into_iter().rev() {
+        sync_directory(&directory).map_err(|error| git2::Error::from_str(&error.to_string()))?;
+    }
     Ok(true)
+}
+
+/// Copies the file of a loose object: deflating the content again would take most of the time of a push.
+/// Returns the directory of the copy, which still has to be synced, or `None` if the object is packed.
+fn copy_file(
+    from: &git2::Repository,
+    to: &git2::Repository,
+    id: Oid,
+    kind: ObjectType,
+) -> Result<Option<PathBuf>, String> {
+    let [source, target] = [from, to].map(|git| git.commondir().join("objects"));
+    if loose::read(&source, id, kind)?.is_none() {
+        return Ok(None);
+    }
+    let name = id.to_string();
+    let directory = target.join(&name[..2]);
+    let copy = || -> io::Result<()> {
+        let file = File::open(source.join(&name[..2]).join(&name[2..]))?;
+        fs::create_dir_all(&directory)?;
+        // Git deletes old files with this beginning as garbage.
+        let temporary = directory.join(format!("tmp_obj_bd_{}_{name}", std::process::id()));
+        let mut copy = Replacement::read_only(&directory.join(&name[2..]), temporary)?;
+        copy.copy_from(&file)?;
+        copy.sync()?;
+        copy.publish().map(drop)
+    };
+    copy().map_err(|error| format!("cannot copy object {id}: {error}"))?;
+    Ok(Some(directory))
 }
 
 /// Returns the commits that come after `known`, but not many more than [`LOOSE_COMMITS`]. A commit comes after
@@ -115,9 +159,9 @@ pub(crate) fn has_moved(git: &git2::Repository) -> bool {
     if root.join("HEAD").exists() {
         return false;
     }
-    let names = std::fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let names = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.file_name());
     if names.into_iter().all(|name| name == "objects") {
-        let _ = std::fs::remove_dir_all(root.join("objects")).and_then(|()| std::fs::remove_dir(root));
+        let _ = fs::remove_dir_all(root.join("objects")).and_then(|()| fs::remove_dir(root));
     }
     true
 }

@@ -19,7 +19,7 @@ use crate::git::{GitRepository, delete_conflicting_tracking_ref, is_lost_race, w
 use crate::progress::{SYNC, Step};
 use crate::ref_update::compare_and_swap;
 use crate::remote::{Pushed, Remote};
-use crate::repository::{CONFLICTING_BRANCH, CommitId, REF};
+use crate::repository::{Branch, CONFLICTING_BRANCH, CommitId};
 use crate::url::{local_path, redact};
 use crate::vet::{Depth, vet};
 use crate::{Error, Result, libgit2, local_remote};
@@ -30,12 +30,19 @@ pub struct Native {
     git_dir: PathBuf,
     remote: String,
     deadline: Deadline,
+    branch: Branch,
 }
 
 impl Native {
     /// Returns the remote. The deadline starts now and covers everything done with this value.
     pub fn new(git_dir: &Path, remote: &str, deadline: Duration) -> Self {
-        Self { git_dir: git_dir.to_owned(), remote: remote.to_owned(), deadline: Deadline::new(deadline) }
+        let (git_dir, remote, deadline) = (git_dir.to_owned(), remote.to_owned(), Deadline::new(deadline));
+        Self { git_dir, remote, deadline, branch: Branch::Store }
+    }
+
+    /// Returns the same remote for the archive.
+    fn archive(&self) -> Self {
+        Self { branch: Branch::Archive, ..self.clone() }
     }
 
     /// Runs a step in a separate thread and stops waiting for it at the deadline.
@@ -46,8 +53,17 @@ impl Native {
         &self,
         step: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        self.within_deadline_while(step, &mut || ())
+    }
+
+    /// Like [`within_deadline`](Self::within_deadline), but calls `work` while the step runs.
+    fn within_deadline_while<T: Send + 'static>(
+        &self,
+        step: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+        work: &mut dyn FnMut(),
+    ) -> Result<T> {
         let (send, receive) = mpsc::channel();
-        let (git_dir, remote) = (self.git_dir.clone(), self.remote.clone());
+        let (git_dir, remote, branch) = (self.git_dir.clone(), self.remote.clone(), self.branch);
         if GIVEN_UP.load(Ordering::Relaxed) >= MAX_GIVEN_UP {
             let reason = format!(
                 "{MAX_GIVEN_UP} earlier attempts are still waiting for a server that does not answer"
@@ -59,8 +75,10 @@ impl Native {
         std::thread::spawn(move || {
             let _end = end;
             // The receiver is gone if the deadline has passed.
-            let _ = send.send(Connection::open(&git_dir, &remote).and_then(|connection| step(&connection)));
+            let connection = Connection::open(&git_dir, &remote, branch);
+            let _ = send.send(connection.and_then(|connection| step(&connection)));
         });
+        work();
         receive.recv_timeout(self.deadline.remaining()).unwrap_or_else(|error| {
             Err(match error {
                 mpsc::RecvTimeoutError::Timeout => {
@@ -101,13 +119,14 @@ pub(crate) struct Connection {
     pub(crate) repository: GitRepository,
     remote: String,
     address: Address,
+    branch: Branch,
 }
 
 impl Connection {
-    fn open(git_dir: &Path, remote: &str) -> Result<Self> {
+    fn open(git_dir: &Path, remote: &str, branch: Branch) -> Result<Self> {
         let repository = GitRepository::open(git_dir)?;
         let address = Address::of(&repository.git, remote)?;
-        Ok(Self { repository, remote: remote.to_owned(), address })
+        Ok(Self { repository, remote: remote.to_owned(), address, branch })
     }
 
     fn failed(&self, error: &git2::Error) -> Error {
@@ -119,7 +138,7 @@ impl Connection {
     }
 
     fn tracking_ref(&self) -> String {
-        format!("refs/remotes/{}/beads/store", self.remote)
+        self.branch.tracking_ref(&self.remote)
     }
 
     /// Returns the remote without its configured refspecs: we fetch into our tracking ref only.
@@ -150,7 +169,7 @@ impl Connection {
     fn remote_tip(&self) -> Result<Option<Oid>> {
         let find = || -> Result<(Option<Oid>, bool)> {
             if let Some(local) = self.local_repository(Direction::Fetch)? {
-                let tip = match local.git.refname_to_id(REF) {
+                let tip = match local.git.refname_to_id(self.branch.reference()) {
                     Err(error) if error.code() == ErrorCode::NotFound => None,
                     found => Some(found?),
                 };
@@ -163,7 +182,7 @@ impl Connection {
             let heads = connection.list()?;
             let tip_of =
                 |name: &str| heads.iter().find(|head| head.name() == name).map(git2::RemoteHead::oid);
-            Ok((tip_of(REF), tip_of(CONFLICTING_BRANCH).is_some()))
+            Ok((tip_of(self.branch.reference()), tip_of(CONFLICTING_BRANCH).is_some()))
         };
         match find() {
             Ok((_, true)) => Err(Error::RemoteConflictingBranch { remote: self.remote.clone() }),
@@ -184,11 +203,11 @@ impl Connection {
             if !local_remote::copy_loose(&self.repository.git, &local.git, new, expected)? {
                 copy(&self.repository.git, &local.git, new, expected, Step::Sending)?;
             }
-            match compare_and_swap(&local.git, REF, expected, new, "bd sync") {
+            match compare_and_swap(&local.git, self.branch.reference(), expected, new, "bd sync") {
                 Ok(()) => Ok(None),
                 Err(error) if is_lost_race(&error) => {
                     if error.code() == ErrorCode::Locked {
-                        wait_for_ref_lock(local.git.commondir(), REF);
+                        wait_for_ref_lock(local.git.commondir(), self.branch.reference());
                     }
                     Ok(Some(error.message().to_owned()))
                 }
@@ -230,7 +249,7 @@ impl Connection {
             let mut options = PushOptions::new();
             options.remote_callbacks(callbacks);
             let mut remote = self.anonymous(Direction::Push)?;
-            remote.push(&[format!("{staging}:{REF}")], Some(&mut options))
+            remote.push(&[format!("{staging}:{}", self.branch.reference())], Some(&mut options))
         };
         let pushed = push();
         if let Ok(mut reference) = self.repository.git.find_reference(staging) {
@@ -264,8 +283,20 @@ impl Remote for Native {
     }
 
     fn push(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
+        self.push_while(expected, new, &mut || ())
+    }
+
+    fn push_while(&self, expected: Option<&str>, new: &str, work: &mut dyn FnMut()) -> Result<Pushed> {
         let (expected, new) = (expected.map(str::to_owned), new.to_owned());
-        self.within_deadline(move |connection| connection.push(expected.as_deref(), &new))
+        self.within_deadline_while(move |connection| connection.push(expected.as_deref(), &new), work)
+    }
+
+    fn fetch_archive(&self) -> Result<Option<CommitId>> {
+        self.archive().fetch()
+    }
+
+    fn push_archive(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
+        self.archive().push(expected, new)
     }
 }
 
@@ -291,7 +322,7 @@ impl Connection {
     /// Returns the commits of the sync ref that are here with their whole history.
     fn known(&self) -> Vec<Oid> {
         let git = &self.repository.git;
-        let known = [REF, &self.tracking_ref()].map(|name| git.refname_to_id(name).ok());
+        let known = [self.branch.reference(), &self.tracking_ref()].map(|name| git.refname_to_id(name).ok());
         // A ref may have outlived its objects.
         known.into_iter().flatten().filter(|known| git.find_commit(*known).is_ok()).collect()
     }
@@ -317,7 +348,7 @@ impl Connection {
         callbacks.transfer_progress(|progress| record(Step::Receiving, &progress));
         options.remote_callbacks(callbacks).download_tags(git2::AutotagOption::None);
         options.update_fetchhead(false);
-        let refspec = format!("+{REF}:{}", self.tracking_ref());
+        let refspec = format!("+{}:{}", self.branch.reference(), self.tracking_ref());
         self.anonymous(Direction::Fetch)?.fetch(&[refspec], Some(&mut options), None)?;
         let tracked = git.refname_to_id(&self.tracking_ref()).ok().map(|oid| oid.to_string());
         Oid::from_str(&self.repository.newest_fetched(tip.to_string(), tracked))
@@ -338,7 +369,8 @@ impl Connection {
         let (new, seen) = (Oid::from_str(new)?, self.remote_tip()?);
         if seen != Some(new) {
             let at = seen.map_or_else(|| "nothing".to_owned(), |seen| seen.to_string());
-            return Ok(self.lost(&format!("the push was accepted, but {REF} is at {at} there")));
+            let reference = self.branch.reference();
+            return Ok(self.lost(&format!("the push was accepted, but {reference} is at {at} there")));
         }
         // Errors are ignored, because the next fetch updates the tracking ref again.
         let _ = self.repository.git.reference(&self.tracking_ref(), new, true, "bd sync");

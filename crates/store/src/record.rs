@@ -3,6 +3,7 @@
 use beads_core::op::Undo;
 use beads_core::{Actor, Applied, Delta, EdgeKey, Lineage, NoteId, Stamp};
 use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use crate::repository::CommitId;
@@ -185,6 +186,37 @@ pub struct LastOperation {
     pub undone: bool,
 }
 
+/// The operations in a header, as JSON: few commands need them, and parsing them takes longer than the rest of
+/// opening a small store.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CarriedOperations(Option<Box<RawValue>>);
+
+impl CarriedOperations {
+    /// Encodes the operations.
+    pub(crate) fn new(operations: &[LastOperation]) -> Result<Self, serde_json::Error> {
+        Ok(Self(if operations.is_empty() { None } else { Some(to_raw_value(operations)?) }))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Returns the operations. The checksum of their frame was right, so operations that cannot be parsed were
+    /// written by another version; they can then not be undone.
+    pub(crate) fn parse(&self) -> Vec<LastOperation> {
+        self.0.as_ref().and_then(|text| serde_json::from_str(text.get()).ok()).unwrap_or_default()
+    }
+}
+
+impl PartialEq for CarriedOperations {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_ref().map(|text| text.get()) == other.0.as_ref().map(|text| text.get())
+    }
+}
+
+impl Eq for CarriedOperations {}
+
 /// The first frame of each segment: everything that must outlive the previous segments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -200,8 +232,8 @@ pub struct Header {
     pub receipts: Vec<Receipt>,
     /// The last operations of each actor: first the undone ones, then the others, oldest first. A program that
     /// knows only one operation per actor reads the newest.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub last_operations: Vec<LastOperation>,
+    #[serde(default, skip_serializing_if = "CarriedOperations::is_empty")]
+    pub last_operations: CarriedOperations,
     /// The commit that the records are based on.
     #[serde(default, rename = "ground", skip_serializing_if = "Option::is_none")]
     pub base_commit: Option<CommitId>,

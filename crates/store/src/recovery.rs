@@ -118,7 +118,8 @@ pub(crate) fn replay(
     for record in &recovered.records {
         last_operations.replay(&catalog, record);
         let mut taken = catalog.join_delta_with_events(&record.delta, record.at_ms);
-        if taken.is_err() && catalog.state().gc_floor().epoch > 0 {
+        let is_archived = matches!(taken, Err(beads_core::Error::Archived { .. }));
+        if taken.is_err() && !is_archived && catalog.state().gc_floor().epoch > 0 {
             let (known, unknown) = record.delta.without_unknown_beads(catalog.state());
             skipped.extend(unknown.iter().map(|id| {
                 format!("journal record {}: {id} was dropped by garbage collection", record.position)

@@ -14,6 +14,22 @@ pub trait Remote {
     /// Moves the remote's sync ref from `expected` to `new`, if it still points at `expected`.
     fn push(&self, expected: Option<&str>, new: &str) -> Result<Pushed>;
 
+    /// Returns whether a push may create the sync ref.
+    fn may_create_store(&self) -> bool {
+        true
+    }
+
+    /// Fetches the commit of the remote's archive with its history, and returns its name.
+    fn fetch_archive(&self) -> Result<Option<CommitId>> {
+        Ok(None)
+    }
+
+    /// Moves the ref of the remote's archive from `expected` to `new`, if it still points at `expected`.
+    fn push_archive(&self, _expected: Option<&str>, _new: &str) -> Result<Pushed> {
+        let reason = "archives are not supported there".to_owned();
+        Err(crate::Error::Remote { remote: self.name().to_owned(), reason })
+    }
+
     /// Like [`push`](Self::push), but calls `work` while the remote is busy if possible, else before.
     ///
     /// `work` may be skipped if nothing was pushed.

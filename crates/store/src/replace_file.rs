@@ -15,6 +15,9 @@ const SHARED: u32 = 0o666;
 /// The mode of a file that only its owner may read.
 const PRIVATE: u32 = 0o600;
 
+/// The mode of git's objects.
+const READ_ONLY: u32 = 0o444;
+
 /// Writes a temporary file beside the target, syncs it, and renames it. If the target is a link, replaces the
 /// file it leads to. Refuses a pipe or a device, because opening one may never return.
 pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
@@ -65,6 +68,17 @@ impl Replacement {
     /// Like [`beside`](Self::beside), for a file that only its owner may read.
     pub fn private(target: &Path, temporary: PathBuf) -> io::Result<Self> {
         Self::open(target.to_owned(), temporary, PRIVATE)
+    }
+
+    /// Like [`beside`](Self::beside), for a file that is never written to again.
+    pub(crate) fn read_only(target: &Path, temporary: PathBuf) -> io::Result<Self> {
+        Self::open(target.to_owned(), temporary, READ_ONLY)
+    }
+
+    /// Copies a whole file into the new content.
+    pub(crate) fn copy_from(&mut self, mut source: &File) -> io::Result<()> {
+        // The system may copy it without passing it through memory.
+        io::copy(&mut source, &mut self.file).map(drop)
     }
 
     fn open(target: PathBuf, temporary: PathBuf, mode: u32) -> io::Result<Self> {

@@ -13,8 +13,10 @@ pub use unsaved::Unsaved;
 use std::sync::{Arc, Mutex};
 
 use beads_core::op::Undo;
+use beads_core::snapshot::ARCHIVE_FORMAT_VERSION;
 use beads_core::{Actor, Catalog, Clock, Delta, Encoder, Event, Lineage, Stamp};
 
+use crate::archive::{read_archive, thaw_for};
 use crate::changes::Changes;
 use crate::cursor::Cursor;
 use crate::disk::Disk;
@@ -30,7 +32,7 @@ use crate::repository::{CommitId, Repository};
 use crate::tags::{Opening, Tags, is_imported};
 use crate::take_foreign::HubWrites;
 use crate::world::World;
-use crate::{Record, Result};
+use crate::{Record, RefSync, Result};
 
 /// One copy of a store: applies mutations, makes them durable, and saves them to the sync ref.
 ///
@@ -54,6 +56,8 @@ pub struct Replica<D: Disk, W: World> {
     base_commit: Option<CommitId>,
     /// Whether the journal records the base commit.
     base_commit_recorded: bool,
+    /// Makes the ref durable that this replica was opened at, before the first write that builds on it.
+    ref_sync: RefSync,
     /// Further commits whose content is in memory and that the journal does not record yet. There are some
     /// only if the store was opened without a ref.
     unrecorded_heads: Vec<CommitId>,
@@ -87,19 +91,26 @@ impl<D: Disk, W: World> Replica<D, W> {
         let known_tip = repository.tip()?;
         let mut base_commit = known_tip.clone();
         let tracked = if known_tip.is_none() { repository.tracked()? } else { Vec::new() };
-        if known_tip.is_some() || !tracked.is_empty() {
-            // Everything written from now on builds on these commits, so they must be durable.
-            repository.sync_ref()?;
-        }
+        // Everything written from now on builds on these commits, so they must be durable before it.
+        let is_empty = known_tip.is_none() && tracked.is_empty();
+        let ref_sync = if is_empty { RefSync::done() } else { repository.sync_ref_later() };
         if known_tip.is_none() {
             base_commit = tracked.first().cloned().filter(|_| tracked.len() == 1);
         }
         let (journal, recovered) = Journal::recover(disk)?;
         let mut events = EventLog::open(journal.disk())?;
         let mut state = state_at(repository, known_tip.as_ref(), &events)?;
+        if state.format_version() >= ARCHIVE_FORMAT_VERSION {
+            state.note_unhealed(repository.unhealed()?);
+        }
+        let changed = recovered.records.iter().flat_map(|record| record.delta.beads.keys());
+        thaw_for(repository, &mut state, changed)?;
         let mut heads = Heads::new(known_tip.as_ref(), &tracked);
         let saved = heads.join_saved(repository, &mut state, known_tip.as_ref())?;
         let needed = heads.join_base_commits(repository, &mut state, &recovered, known_tip.as_ref())?;
+        if state.is_unhealed() {
+            state.heal_for_now(&read_archive(repository)?);
+        }
         if known_tip.is_none() {
             base_commit = if needed { recovered.base_commit.clone() } else { saved.or(base_commit) };
         }
@@ -135,6 +146,7 @@ impl<D: Disk, W: World> Replica<D, W> {
             known_tip,
             base_commit_recorded: recovered.base_commit == base_commit,
             base_commit,
+            ref_sync,
             unrecorded_heads,
             unsaved: Unsaved::default(),
             saving: Unsaved::default(),

@@ -1,11 +1,43 @@
 //! The interface to a git repository: snapshots under one ref, which is updated by compare-and-swap.
 
-use beads_core::{Encoder, Snapshot, State};
+use std::collections::BTreeSet;
 
-use crate::Result;
+use beads_core::{Encoder, Lineage, Snapshot, State};
+
+use crate::{RefSync, Result};
 
 /// The sync ref: the branch that holds the store.
 pub const REF: &str = "refs/heads/beads/store";
+
+/// The branch that holds the content of archived beads (docs/adr/0083-archive.md).
+pub const ARCHIVE_REF: &str = "refs/heads/beads/archive";
+
+/// A branch of the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Branch {
+    /// The store itself.
+    Store,
+    /// The content of archived beads.
+    Archive,
+}
+
+impl Branch {
+    /// Returns the name of the branch's ref.
+    pub(crate) fn reference(self) -> &'static str {
+        match self {
+            Self::Store => REF,
+            Self::Archive => ARCHIVE_REF,
+        }
+    }
+
+    /// Returns the ref that records where the branch of a remote is.
+    pub(crate) fn tracking_ref(self, remote: &str) -> String {
+        match self {
+            Self::Store => format!("refs/remotes/{remote}/beads/store"),
+            Self::Archive => format!("refs/remotes/{remote}/beads/archive"),
+        }
+    }
+}
 
 /// A branch with this name prevents the sync ref: git cannot have both a branch and a directory of one name.
 pub(crate) const CONFLICTING_BRANCH: &str = "refs/heads/beads";
@@ -67,6 +99,36 @@ pub trait Repository: Send {
 
     /// Makes the ref durable. The process that moved it may have died before syncing it.
     fn sync_ref(&self) -> Result<()>;
+
+    /// Returns a way to [make the ref durable](Self::sync_ref) later.
+    fn sync_ref_later(&self) -> RefSync;
+
+    /// Returns the commit that the archive's ref points at.
+    fn archive_tip(&self) -> Result<Option<CommitId>> {
+        Ok(None)
+    }
+
+    /// Returns where the archive of a remote was when it was last fetched or pushed.
+    fn tracked_archive(&self, _remote: &str) -> Result<Option<CommitId>> {
+        self.archive_tip()
+    }
+
+    /// Returns the beads that the store on the ref may have without something that the archive has, because
+    /// the archive could not be reached when they were saved.
+    fn unhealed(&self) -> Result<BTreeSet<Lineage>> {
+        Ok(BTreeSet::new())
+    }
+
+    /// Records durably what [`unhealed`](Self::unhealed) returns.
+    fn record_unhealed(&self, _beads: &BTreeSet<Lineage>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Moves the archive's ref to `to` if it still points at `from`. The move is durable when this returns
+    /// `true`.
+    fn compare_and_swap_archive(&self, _from: Option<&str>, _to: &str) -> Result<bool> {
+        Ok(false)
+    }
 
     /// Moves the sync ref to `to` if it still points at `from`. The move is durable when this returns `true`.
     fn compare_and_swap_ref(&self, from: Option<&str>, to: &str) -> Result<bool>;

@@ -5,6 +5,7 @@ use beads_core::State;
 use beads_core::limits::{MAX_MERGED_FILE_BYTES, MAX_MERGED_LINE_BYTES};
 use beads_core::planted::{Bug, is_planted};
 
+use crate::archive::ArchiveRemote;
 use crate::checkpoint::{Checkpoint, Saved, state_of};
 use crate::remote::{Pushed, Remote};
 use crate::repository::{CommitId, REF, Repository};
@@ -23,6 +24,8 @@ struct FailedPushes {
     /// Where the remote's ref was before the last one.
     expected: Option<Option<CommitId>>,
     unmoved: u32,
+    /// Nothing is pushed.
+    fetch_only: bool,
     /// The commit pushed last. It may have arrived although the remote then showed a later one.
     offered: Option<CommitId>,
 }
@@ -60,6 +63,8 @@ pub struct Exchange {
     pub rounds: u32,
     /// How many concurrent writes were found and recorded as conflicts.
     pub conflicts: usize,
+    /// Whether the remote had a store before this exchange.
+    pub found: bool,
     /// The last commit of others that arrived here.
     pub theirs: Option<CommitId>,
 }
@@ -120,6 +125,7 @@ impl Checkpoint {
         let Ok(state) = state_of(repository, &theirs) else { return Ok(()) };
         self.keep_initial_state();
         self.state.join(&state);
+        done.found = true;
         done.pulled = true;
         done.theirs = Some(theirs);
         Ok(())
@@ -134,7 +140,8 @@ impl Checkpoint {
         let mut done = Exchange { rounds: 1, ..Exchange::default() };
         let mut commit = self.save_local(repository)?;
         let outcome = loop {
-            match self.catch_up(repository, remote, &mut commit, &mut done, &FailedPushes::default()) {
+            let failed = FailedPushes { fetch_only: true, ..FailedPushes::default() };
+            match self.catch_up(repository, remote, &mut commit, &mut done, &failed) {
                 Ok(_) => break Ok(done),
                 // Another program moved the local ref in the meantime.
                 Err(Error::RefMoved(_)) if done.rounds < MAX_ROUNDS => {
@@ -175,19 +182,29 @@ impl Checkpoint {
         done: &mut Exchange,
         failed: &FailedPushes,
     ) -> Result<Comparison> {
-        let Some(theirs) = remote.fetch()? else { return Ok(Comparison::Ahead(None)) };
+        let archive = ArchiveRemote { remote, may_push: !failed.fetch_only };
+        let Some(theirs) = remote.fetch()? else {
+            // The archive comes first: a store without it would lack the content of its archived beads.
+            let is_hollow = self.state.archived().any(|(_, bead)| bead.is_hollow());
+            if remote.may_create_store() && self.settle_archive(repository, archive, is_hollow)? {
+                *commit = self.save_local(repository)?;
+            }
+            return Ok(Comparison::Ahead(None));
+        };
         let invalid = |reason| Error::RemoteInvalid { commit: theirs.clone(), reason };
         repository.vet(&theirs, commit).map_err(invalid)?;
         if let Some(offered) = &failed.offered {
             // Our push did arrive if another replica built on it.
             done.pushed |= repository.is_ancestor(offered, &theirs)?;
         }
-        if theirs == *commit {
-            return Ok(Comparison::Equal);
-        }
-        if !repository.is_ancestor(&theirs, commit)? {
+        done.found |= !done.pushed;
+        if theirs == *commit || repository.is_ancestor(&theirs, commit)? {
+            if self.settle_archive(repository, archive, false)? {
+                *commit = self.save_local(repository)?;
+            }
+        } else {
             let before = (self.state.clone(), self.initial_state.clone());
-            let merged = match self.merge(repository, &theirs, commit, done) {
+            let merged = match self.merge(repository, archive, &theirs, commit, done) {
                 Ok(merged) => merged,
                 Err(error) => {
                     // Their changes must not reach memory before the ref holds them.
@@ -202,6 +219,9 @@ impl Checkpoint {
             if fast_forwarded {
                 return Ok(Comparison::Equal);
             }
+        }
+        if theirs == *commit {
+            return Ok(Comparison::Equal);
         }
         Ok(Comparison::Ahead(Some(theirs)))
     }
@@ -228,6 +248,7 @@ impl Checkpoint {
     fn merge(
         &mut self,
         repository: &impl Repository,
+        archive: ArchiveRemote<'_>,
         theirs: &str,
         commit: &str,
         done: &mut Exchange,
@@ -238,9 +259,17 @@ impl Checkpoint {
         };
         let their_state = state_of(repository, theirs).map_err(invalid)?;
         let base = repository.merge_base(commit, theirs)?;
+        let ours = &self.state;
+        // A remote without common history may be a new one, which lacks our archive.
+        let unknown = base.is_none()
+            || their_state.archived().any(|(lineage, bead)| bead.is_hollow() && ours.bead(lineage).is_none());
+        if their_state.lacks_content_of(ours) || ours.lacks_content_of(&their_state) {
+            self.fetch_archive(repository, archive)?;
+        }
         done.conflicts += self.join(repository, &their_state, base.as_deref());
         done.pulled = true;
         done.theirs = Some(theirs.to_owned());
+        self.settle_archive(repository, archive, unknown)?;
         let snapshot = self.encode();
         if let Some(reason) = snapshot.find_oversized(MAX_MERGED_LINE_BYTES, MAX_MERGED_FILE_BYTES) {
             let reason = format!("joined with the local state, {reason}");
@@ -255,6 +284,7 @@ impl Checkpoint {
         for _ in 0..MAX_ROUNDS {
             if repository.compare_and_swap_ref(Some(commit), &target)? {
                 self.known_tip = Some(target.clone());
+                self.unhealed_on_ref = self.state.unhealed().clone();
                 if is_theirs {
                     self.give_back(snapshot);
                 } else {

@@ -83,7 +83,8 @@ impl<D: Disk, W: World> Replica<D, W> {
         delta.conflicts.extend(conflicts);
         let state = self.catalog().state();
         if !state.accepts(&delta) {
-            // Garbage collection dropped the beads that it refers to.
+            // Garbage collection dropped the beads that it refers to, or the hub never had the content of an
+            // archived bead. Its writer appends the whole bead then.
             delta = delta.without_unknown_beads(state).0;
         }
         if delta.is_empty() || state.contains(&delta) {

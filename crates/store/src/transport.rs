@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::claim_refs::{ClaimListing, ClaimRemote, RefChange, Swapped};
 use crate::git_program::GitProgram;
 use crate::native::Native;
+use crate::plain_remote::is_plain;
 use crate::remote::{Pushed, Remote};
 use crate::repository::CommitId;
 use crate::{Error, Result};
@@ -14,7 +15,8 @@ use crate::{Error, Result};
 /// The setting `sync.transport`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Transport {
-    /// The git program if it is installed, else libgit2.
+    /// The git program if it is installed, else libgit2. A directory on this machine where git would do nothing
+    /// else is written by libgit2.
     #[default]
     Auto,
     /// The git program.
@@ -51,7 +53,8 @@ impl AnyRemote {
         let git = || Self::Git(GitProgram::new(git_dir, remote, deadline));
         match transport {
             Transport::Git => git(),
-            Transport::Auto if GitProgram::is_installed() => git(),
+            // Plain directories first, because looking for git starts a process.
+            Transport::Auto if !is_plain(git_dir, remote) && GitProgram::is_installed() => git(),
             Transport::Auto | Transport::Native => Self::Native(Native::new(git_dir, remote, deadline)),
         }
     }
@@ -83,6 +86,20 @@ impl Remote for AnyRemote {
         match self {
             Self::Git(remote) => remote.push_while(expected, new, work),
             Self::Native(remote) => remote.push_while(expected, new, work),
+        }
+    }
+
+    fn fetch_archive(&self) -> Result<Option<CommitId>> {
+        match self {
+            Self::Git(remote) => remote.fetch_archive(),
+            Self::Native(remote) => remote.fetch_archive(),
+        }
+    }
+
+    fn push_archive(&self, expected: Option<&str>, new: &str) -> Result<Pushed> {
+        match self {
+            Self::Git(remote) => remote.push_archive(expected, new),
+            Self::Native(remote) => remote.push_archive(expected, new),
         }
     }
 }

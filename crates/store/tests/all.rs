@@ -1,6 +1,7 @@
 //! The tests of `beads-store` in one program: each program of its own would compile the shared code again and link everything.
 #![allow(clippy::unwrap_used, reason = "in a test a failed unwrap is the failure")]
 
+mod archive;
 mod batch;
 mod bench_store;
 mod bombs;
@@ -13,6 +14,7 @@ mod journal;
 mod memory_disk;
 mod pack;
 mod read_back;
+mod ref_sync;
 mod refused_refs;
 mod repair;
 mod replica;

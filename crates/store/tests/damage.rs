@@ -169,10 +169,10 @@ fn a_flipped_bit_in_a_file_is_named() {
 fn a_newer_format_asks_for_an_upgrade() {
     let damaged = Damaged::new();
     let meta = String::from_utf8(damaged.content(META)).unwrap();
-    let newer = meta.replace("\"format_version\":1", "\"format_version\":3");
+    let newer = meta.replace("\"format_version\":1", "\"format_version\":4");
     assert_ne!(newer, meta);
     damaged.with_content(META, newer.as_bytes(), |damaged| {
-        damaged.expect_refused(&["format version 3", "upgrade bd"], "newer format");
+        damaged.expect_refused(&["format version 4", "upgrade bd"], "newer format");
     });
 }
 

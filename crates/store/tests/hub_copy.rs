@@ -1,7 +1,8 @@
 //! What a replica keeps of a hub: what it appends, and which writes count as concurrent.
 
-use beads_core::op::{ClaimBead, Update};
-use beads_core::{Op, Stamp, Timestamp};
+use beads_core::limits::MAX_MS;
+use beads_core::op::{Archive, ClaimBead, Close, Update};
+use beads_core::{Lineage, Op, Stamp, Timestamp};
 use beads_store::Caller;
 use beads_store::hub::{Grant, HubCopy, HubCursor, HubRow, HubSession, RowContent, is_hub_fence};
 
@@ -24,13 +25,13 @@ struct Machine {
     name: &'static str,
     replica: TestReplica,
     copy: HubCopy,
-    _store: BenchStore,
+    store: BenchStore,
 }
 
 impl Machine {
     fn new(name: &'static str) -> Self {
         let store = BenchStore::new();
-        Self { name, replica: store.open(), copy: HubCopy::default(), _store: store }
+        Self { name, replica: store.open(), copy: HubCopy::default(), store }
     }
 
     fn write(&mut self, op: &Op) {
@@ -51,6 +52,22 @@ impl Machine {
         self.copy.take(&mut self.replica, self.name, &hub.0).unwrap();
         self.copy.join_into(&mut self.replica).unwrap();
         self.replica.commit().unwrap();
+    }
+
+    /// Closes the bead, archives it and gives up its content.
+    fn archive(&mut self) {
+        let id = {
+            let catalog = self.replica.catalog();
+            catalog.id_of(catalog.live().next().unwrap().0).to_string()
+        };
+        self.write(&Op::Close(Close { id, ..Close::default() }));
+        let closed_before = Timestamp::from_ms(MAX_MS - 1).unwrap();
+        self.write(&Op::Archive(Archive { closed_before }));
+        let checkpoint = self.replica.begin_checkpoint().unwrap();
+        let (saved, moved) = checkpoint.save_and_archive(&self.store.repository()).unwrap();
+        moved.unwrap();
+        self.replica.finish_checkpoint(saved, Vec::new()).unwrap();
+        assert!(self.replica.catalog().archived().all(|(_, bead)| bead.is_hollow()));
     }
 
     fn title(&self) -> String {
@@ -140,21 +157,26 @@ fn fetching_the_whole_history_again_finds_no_conflicts() {
     assert_eq!(ann.conflicts(), 1);
 }
 
+/// Gives a machine a claim on a bead, as the hub does.
+fn grant_to(machine: &mut Machine, lineage: &Lineage, hub: &mut Deltas) {
+    let now_ms = machine.replica.now_ms();
+    let fence: Stamp = serde_json::from_str(&format!("[{},{}]", now_ms + 1_000, (1 << 16) | 47_806)).unwrap();
+    assert!(is_hub_fence(fence));
+    let until = Timestamp::from_ms(now_ms + 60_000).unwrap();
+    let holder = machine.name.parse().unwrap();
+    let grant = Grant { lineage: lineage.clone(), holder, fence, until };
+    let id = machine.replica.catalog().id_of(lineage).to_string();
+    let claim = ClaimBead { id, at: Some(fence), until: Some(until), ..ClaimBead::default() };
+    machine.write(&Op::Claim(claim));
+    hub.push(machine.name, RowContent::Grant(grant));
+}
+
 #[test]
 fn every_machine_builds_the_same_claim_from_a_grant() {
     let mut hub = Deltas::default();
     let (mut ann, mut bob) = pair(&mut hub);
     let lineage = ann.replica.catalog().live().next().unwrap().0.clone();
-    let now_ms = ann.replica.now_ms();
-    let fence: Stamp = serde_json::from_str(&format!("[{},{}]", now_ms + 1_000, (1 << 16) | 47_806)).unwrap();
-    assert!(is_hub_fence(fence));
-    let until = Timestamp::from_ms(now_ms + 60_000).unwrap();
-    let holder = "ann".parse().unwrap();
-    let grant = Grant { lineage: lineage.clone(), holder, fence, until };
-    let id = ann.replica.catalog().id_of(&lineage).to_string();
-    let claim = ClaimBead { id, at: Some(fence), until: Some(until), ..ClaimBead::default() };
-    ann.write(&Op::Claim(claim));
-    hub.push("ann", RowContent::Grant(grant));
+    grant_to(&mut ann, &lineage, &mut hub);
     ann.fetch(&hub);
     bob.fetch(&hub);
     let state = |machine: &Machine| machine.replica.catalog().state().encode();
@@ -185,4 +207,50 @@ fn an_own_delta_that_comes_back_is_not_decoded_again() {
     assert!(session.copy().outgoing(ann.replica.catalog().state(), 0).unwrap().is_none());
     bob.fetch(&hub);
     assert_eq!(session.copy().encode().unwrap(), bob.copy.encode().unwrap());
+}
+
+#[test]
+fn a_write_reaches_a_machine_that_gave_up_the_content_of_the_bead() {
+    let mut hub = Deltas::default();
+    let (mut ann, mut bob) = pair(&mut hub);
+    ann.archive();
+    ann.append(&mut hub);
+    bob.store.world.jump(1_000);
+    bob.write(&rename(&bob, "by bob"));
+    bob.append(&mut hub);
+    ann.fetch(&hub);
+    bob.fetch(&hub);
+    assert_eq!((ann.title(), bob.title()), ("by bob".into(), "by bob".into()));
+    let state = |machine: &Machine| machine.replica.catalog().state().encode();
+    assert_eq!(state(&ann), state(&bob));
+    assert_eq!(ann.copy.encode().unwrap(), bob.copy.encode().unwrap());
+    // Archived again, it stays archived on both: the hub has the content, ann does not need it.
+    ann.store.world.jump(2_000);
+    ann.archive();
+    ann.append(&mut hub);
+    bob.fetch(&hub);
+    assert_eq!(bob.replica.catalog().live_count(), 0);
+    assert!(ann.copy.outgoing(ann.replica.catalog().state(), 0).unwrap().is_some(), "ann has not fetched it");
+    ann.fetch(&hub);
+    assert!(ann.copy.outgoing(ann.replica.catalog().state(), 0).unwrap().is_none());
+}
+
+#[test]
+fn a_claim_on_a_bead_that_the_hub_never_had_comes_with_all_of_it() {
+    let (mut ann, mut bob) = pair(&mut Deltas::default());
+    // A new hub, which learns of the bead only that it is archived.
+    let mut hub = Deltas::default();
+    (ann.copy, bob.copy) = (HubCopy::default(), HubCopy::default());
+    let lineage = ann.replica.catalog().live().next().unwrap().0.clone();
+    ann.archive();
+    ann.fetch(&hub);
+    ann.append(&mut hub);
+    grant_to(&mut bob, &lineage, &mut hub);
+    bob.fetch(&hub);
+    bob.append(&mut hub);
+    ann.fetch(&hub);
+    bob.fetch(&hub);
+    let bead = ann.replica.catalog().live_bead(&lineage).unwrap();
+    assert_eq!((bead.claim.assignee.as_ref().unwrap().as_str(), ann.title()), ("bob", "first".into()));
+    assert_eq!(ann.copy.encode().unwrap(), bob.copy.encode().unwrap());
 }

@@ -38,7 +38,7 @@ fn header(position: u64) -> Header {
         position,
         last: stamp(position),
         receipts: Vec::new(),
-        last_operations: Vec::new(),
+        last_operations: Default::default(),
         base_commit: None,
     }
 }

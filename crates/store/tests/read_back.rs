@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use beads_core::Snapshot;
-use beads_store::{CommitId, Error, GitRepository, Pushed, Remote, Repository, Result};
+use beads_store::{CommitId, Error, GitRepository, Pushed, RefSync, Remote, Repository, Result};
 
 use crate::bench_store::{BenchStore, caller, create};
 
@@ -42,6 +42,9 @@ impl Repository for Forgetful {
     }
     fn sync_ref(&self) -> Result<()> {
         self.0.sync_ref()
+    }
+    fn sync_ref_later(&self) -> RefSync {
+        self.0.sync_ref_later()
     }
     fn compare_and_swap_ref(&self, from: Option<&str>, to: &str) -> Result<bool> {
         self.0.compare_and_swap_ref(from, to)

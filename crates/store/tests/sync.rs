@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use beads_core::op::{DepAdd, Update};
 use beads_core::{EdgeKind, Field, Op, Priority};
-use beads_store::{Error, Pushed, REF, Remote, Transport};
+use beads_store::{AnyRemote, Error, GitProgram, Pushed, REF, Remote, Transport};
 
 use crate::clones::{Clone, create, retitle, sync_all, tick, transports, world};
 
@@ -243,4 +243,57 @@ fn a_ref_that_only_ends_like_ours_is_not_ours() {
         assert!(clones[1].sync().pulled);
         assert_eq!(clones[0].tip(), clones[1].tip());
     }
+}
+
+#[test]
+fn a_plain_directory_needs_no_git_program_and_one_with_a_hook_does() {
+    if !GitProgram::is_installed() {
+        println!("skipped: the git program is not installed");
+        return;
+    }
+    let (root, mut clones) = world(&["ann", "ben", "cyd"], Transport::Auto);
+    clones[1] = Clone::new(root.path(), "git", Transport::Git);
+    let is_native = |clone: &Clone| matches!(clone.remote(), AnyRemote::Native(_));
+    assert_eq!(clones.iter().map(is_native).collect::<Vec<_>>(), [true, false, true]);
+    for round in 0..3 {
+        for (index, clone) in clones.iter_mut().enumerate() {
+            clone.run(&create(&format!("bd-{index}{round}"), "from each through its transport"));
+        }
+        // All tips and all bytes are the same.
+        sync_all(&mut clones);
+    }
+    let hook = root.path().join("remote.git/hooks/post-receive");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    std::fs::write(&hook, "#!/bin/sh\ntouch was-run\n").unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    assert!(!is_native(&clones[0]));
+    clones[0].run(&create("bd-hook", "seen by the hook"));
+    sync_all(&mut clones);
+    assert!(root.path().join("remote.git/was-run").exists(), "the hook of the remote ran");
+}
+
+/// A push copies files, so a damaged object must be noticed before it reaches the remote.
+#[test]
+fn a_damaged_object_is_not_pushed() {
+    let (root, mut clones) = world(&["ann"], Transport::Native);
+    clones[0].run(&create("bd-a1", "one"));
+    clones[0].sync();
+    clones[0].run(&retitle("bd-a1", "two"));
+    let repository = clones[0].repository();
+    clones[0].replica.checkpoint(&repository).unwrap();
+    let tip = clones[0].tip().unwrap();
+    let git = git2::Repository::open(&clones[0].git_dir).unwrap();
+    let tree = git.find_commit(tip.parse().unwrap()).unwrap().tree().unwrap();
+    let [name, other] =
+        ["state.jsonl", "meta.json"].map(|file| tree.get_name(file).unwrap().id().to_string());
+    // An intact object under the name of another.
+    let place = |name: &str| clones[0].git_dir.join("objects").join(&name[..2]).join(&name[2..]);
+    std::fs::remove_file(place(&name)).unwrap();
+    std::fs::copy(place(&other), place(&name)).unwrap();
+    let before = clones[0].remote().fetch().unwrap();
+    let pushed = clones[0].remote().push(before.as_deref(), &tip);
+    assert!(pushed.is_err(), "{pushed:?}");
+    let theirs = root.path().join("remote.git");
+    assert!(!theirs.join("objects").join(&name[..2]).join(&name[2..]).exists());
+    assert_eq!(clones[0].remote().fetch().unwrap(), before);
 }

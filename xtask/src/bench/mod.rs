@@ -14,12 +14,14 @@ mod start;
 mod store;
 mod warm;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use beads_store::Transport;
+use peer::Peer;
 use report::Report;
+use samples::Samples;
 use store::Store;
 use warm::Warm;
 
@@ -38,6 +40,8 @@ struct Bench {
     runs: usize,
     large: usize,
     report: Report,
+    /// How many parts could not be measured.
+    failed: usize,
 }
 
 pub fn run(arguments: &Arguments) -> Result<()> {
@@ -47,51 +51,76 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let root = std::env::temp_dir().join(format!("bd-bench-{}", std::process::id()));
     std::fs::create_dir_all(&root)?;
     let (runs, large) = (arguments.or("runs", 200_usize)?, arguments.or("large", 100_000_usize)?);
-    let build = arguments.or("build", false)?;
-    let mut bench = Bench { bd, root: root.clone(), runs, large, report: Report::default() };
-    let measured =
-        bench.everything().and_then(|()| if build { bench.build() } else { Ok(()) }).and_then(|()| {
-            let peer = arguments.or("peer", String::new())?;
-            if peer.is_empty() {
-                Ok(())
-            } else {
-                bench.peer(&peer, &arguments.or("dialect", String::from("go"))?)
-            }
-        });
+    let (build, tests) = (arguments.or("build", false)?, arguments.or("tests", false)?);
+    let peers: Vec<Peer> = arguments.all("peer").map(str::parse).collect::<Result<_>>()?;
+    let mut bench = Bench { bd, root: root.clone(), runs, large, report: Report::default(), failed: 0 };
+    bench.everything();
+    if !peers.is_empty() {
+        bench.part("other programs", |bench| bench.peers(&peers));
+    }
+    if build {
+        bench.part("clean release build", Bench::build);
+    }
+    if tests {
+        bench.part("`cargo test --workspace`", Bench::tests);
+    }
     std::fs::remove_dir_all(&root)?;
-    measured?;
-    bench.report.write(&out)
+    bench.report.write(&out)?;
+    if bench.failed == 0 {
+        Ok(())
+    } else {
+        Err("some parts could not be measured; the report names them".into())
+    }
 }
 
 impl Bench {
-    fn everything(&mut self) -> Result<()> {
-        let size = |live: usize, total: usize| Size { live, total, edges: total };
-        let small = self.store(size(1_000, 10_000))?;
-        let near = self.warm(&small)?;
-        self.reads(&near);
-        self.writes(&near);
-        self.crowd(&small)?;
-        drop(small);
-        let middle = self.store(size(10_000, 10_000))?;
-        self.warm(&middle)?;
-        self.first_command(&middle, "≤ 40 ms", 40.0)?;
-        self.import(&middle)?;
-        self.background(&middle)?;
-        self.exchange(&middle)?;
-        // Last, because the daemon keeps the rows of a long list for a while.
-        self.long_list(&middle)?;
-        drop(middle);
-        self.wire()?;
-        let large = self.store(size(self.large, self.large))?;
-        let far = self.warm(&large)?;
-        self.growth(&near, &far);
-        self.resident(&large)?;
-        self.first_command(&large, "≤ 250 ms", 250.0)?;
-        drop(large);
-        let embedded = self.store(size(1_000, 1_000))?;
-        self.lists(&embedded)?;
-        self.embedded(&embedded)?;
-        self.binary()
+    /// Measures one part. If that fails, the report says so, and the other parts are still measured.
+    fn part(&mut self, name: &str, measure: impl FnOnce(&mut Self) -> Result<()>) {
+        if let Err(error) = measure(self) {
+            self.failed += 1;
+            self.report.row(name, "measured", error.to_string(), f64::INFINITY);
+        }
+    }
+
+    fn everything(&mut self) {
+        let (mut near, large) = (None, self.large);
+        self.part("1,000 live beads of 10,000", |bench| {
+            let small = bench.store(sized(1_000, 10_000))?;
+            let warm = near.insert(bench.warm(&small)?);
+            bench.reads(warm);
+            bench.writes(warm);
+            bench.crowd(&small)
+        });
+        self.part("10,000 beads", |bench| {
+            let middle = bench.store(sized(10_000, 10_000))?;
+            bench.warm(&middle)?;
+            bench.first_command(&middle, Some(("≤ 40 ms", 40.0)))?;
+            bench.import(&middle)?;
+            bench.background(&middle)?;
+            bench.exchange(&middle)?;
+            // Later, because the daemon keeps the rows of a long list for a while.
+            bench.long_list(&middle)?;
+            bench.without_daemon(&middle, 50).map(drop)
+        });
+        self.part("the wire", Self::wire);
+        self.part(&format!("{large} beads"), |bench| {
+            let store = bench.store(sized(large, large))?;
+            let far = bench.warm(&store)?;
+            if let Some(near) = &near {
+                bench.growth(near, &far);
+            }
+            bench.resident(&store)?;
+            bench.first_command(&store, Some(("≤ 250 ms", 250.0)))?;
+            bench.saving(&store)?;
+            bench.without_daemon(&store, 20).map(drop)
+        });
+        self.part("1,000 beads", |bench| {
+            let embedded = bench.store(sized(1_000, 1_000))?;
+            bench.lists(&embedded)?;
+            bench.first_command(&embedded, None)?;
+            bench.embedded(&embedded)
+        });
+        self.part("binary", Self::binary);
     }
 
     fn store(&self, size: Size) -> Result<Store> {
@@ -166,7 +195,7 @@ impl Bench {
                     0.4 / share,
                 );
                 let mut log = floor::Log::new(&self.root)?;
-                let syncs: Result<samples::Samples> = (0..self.runs).map(|_| log.append()).collect();
+                let syncs: Result<Samples> = (0..self.runs).map(|_| log.append()).collect();
                 let p99 = many.times.at(99.0) / syncs?.median();
                 self.report.row("the same, p99", "≤ 20 × `fdatasync`", format!("{p99:.1} ×"), p99 / 20.0);
             }
@@ -174,10 +203,14 @@ impl Bench {
         Ok(())
     }
 
-    fn first_command(&mut self, store: &Store, goal: &'static str, allowed: f64) -> Result<()> {
+    /// Measures a command that starts the daemon, and compares it with a goal in milliseconds, if there is one.
+    fn first_command(&mut self, store: &Store, goal: Option<(&'static str, f64)>) -> Result<()> {
         let took = start::first_command(store, 10)?.median() * 1000.0;
-        let what = format!("first command, {} beads", store.size.live);
-        self.report.row(what, goal, format!("{took:.0} ms"), took / allowed);
+        self.report.opening("first command", store.size.live, took);
+        if let Some((goal, allowed)) = goal {
+            let what = format!("first command, {} beads", store.size.live);
+            self.report.row(what, goal, format!("{took:.0} ms"), took / allowed);
+        }
         Ok(())
     }
 
@@ -202,8 +235,15 @@ impl Bench {
         Ok(())
     }
 
+    /// Measures a command that opens the store itself. Returns the times of `/bin/true` and of the command.
+    fn without_daemon(&mut self, store: &Store, runs: usize) -> Result<(Samples, Samples)> {
+        let (floor, times) = start::embedded(store, runs)?;
+        self.report.opening("show without a daemon", store.size.live, times.median() * 1000.0);
+        Ok((floor, times))
+    }
+
     fn embedded(&mut self, store: &Store) -> Result<()> {
-        let (floor, times) = start::embedded(store, self.runs)?;
+        let (floor, times) = self.without_daemon(store, self.runs)?;
         let ratio = times.median() / floor.median();
         let what = "without a daemon: `show`, 1,000 beads";
         self.report.row(what, "≤ 8 × `/bin/true`", format!("{ratio:.1} ×"), ratio / 8.0);
@@ -239,6 +279,20 @@ impl Bench {
             without.at(100.0) * 1000.0
         );
         self.report.row("a mutation during a commit, 10,000 beads", "≤ 5 ms later", measured, more / 5.0);
+        Ok(())
+    }
+
+    /// Measures the processor time of saves while a client keeps writing.
+    fn saving(&mut self, store: &Store) -> Result<()> {
+        let saving = background::saving_share(store, Duration::from_secs(60))?;
+        let measured = format!(
+            "{:.1} % ({} saves; the longest pause between two saves {:.0} s)",
+            saving.share * 100.0,
+            saving.saves,
+            saving.longest_pause.as_secs_f64()
+        );
+        let what = format!("saving while somebody writes for a minute, {} beads", store.size.live);
+        self.report.row(what, "≤ 5 % of one core", measured, saving.share / 0.05);
         Ok(())
     }
 
@@ -302,7 +356,7 @@ impl Bench {
 
     /// Compares the figures for many beads with those for few.
     fn growth(&mut self, near: &Warm, far: &Warm) {
-        let ratio = |near: &samples::Samples, far: &samples::Samples, warm: (&Warm, &Warm)| {
+        let ratio = |near: &Samples, far: &Samples, warm: (&Warm, &Warm)| {
             (far.median() / warm.1.process.median()) / (near.median() / warm.0.process.median())
         };
         let pairs =
@@ -328,13 +382,33 @@ impl Bench {
         Ok(())
     }
 
-    /// Measures another program with a dialect of `bd`, on a separate store with the same beads.
-    fn peer(&mut self, peer: &str, dialect: &str) -> Result<()> {
-        let (name, path) = peer.split_once('=').ok_or("--peer takes name=path")?;
-        let store = self.store(Size { live: 1_000, total: 1_000, edges: 1_000 })?;
-        for line in peer::measure(name, Path::new(path), dialect, &store, &self.root, self.runs.min(50))? {
-            self.report.peer(line);
-        }
+    /// Measures other programs with the commands of `bd`, on stores of their own with the same beads.
+    fn peers(&mut self, peers: &[Peer]) -> Result<()> {
+        let store = Store::generate(&self.bd, &self.root.join("compared"), sized(1_000, 1_000))?;
+        let compared = peer::measure(peers, &store, &self.root, self.runs.min(50))?;
+        self.report.peers(compared);
         Ok(())
     }
+
+    /// Measures the processor time of all tests, without building them.
+    fn tests(&mut self) -> Result<()> {
+        let cargo = |arguments: &[&str]| {
+            Command::new("cargo").arg("test").arg("--workspace").args(arguments).status()
+        };
+        if !cargo(&["--no-run", "--quiet"])?.success() {
+            return Err("the tests could not be built".into());
+        }
+        let before = background::children_time()?;
+        let passed = cargo(&["--quiet"])?.success();
+        let minutes = (background::children_time()? - before).as_secs_f64() / 60.0;
+        let measured = format!("{minutes:.1} CPU min{}", if passed { "" } else { "; some failed" });
+        let used = if passed { minutes / 15.0 } else { f64::INFINITY };
+        self.report.row("`cargo test --workspace`", "≤ 15 CPU min", measured, used);
+        Ok(())
+    }
+}
+
+/// Returns the size of a store with as many dependencies as beads.
+fn sized(live: usize, total: usize) -> Size {
+    Size { live, total, edges: total }
 }

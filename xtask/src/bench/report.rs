@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use super::plot::{self, Line};
+use super::plot::{self, Chart, Line};
 use crate::arguments::Result;
 
 pub struct Row {
@@ -24,8 +24,17 @@ impl Row {
 pub struct Report {
     rows: Vec<Row>,
     latency: Vec<Line>,
+    opening: Vec<Line>,
     throughput: Vec<Line>,
-    peers: Vec<String>,
+    peers: Vec<Compared>,
+}
+
+/// A command of this program and of others, in runs of `/bin/true`.
+pub struct Compared {
+    pub what: &'static str,
+    pub ours: f64,
+    /// The names of the others, with `None` where the command failed.
+    pub theirs: Vec<(String, Option<f64>)>,
 }
 
 impl Report {
@@ -40,14 +49,37 @@ impl Report {
         point(&mut self.latency, name, (size as f64, ratio));
     }
 
+    /// Adds milliseconds, for a store that is not open yet.
+    pub fn opening(&mut self, name: &str, size: usize, milliseconds: f64) {
+        point(&mut self.opening, name, (size as f64, milliseconds));
+    }
+
     /// Adds durable creates per second, for a number of clients.
     pub fn throughput(&mut self, name: &str, clients: usize, rate: f64) {
         point(&mut self.throughput, name, (clients as f64, rate));
     }
 
-    pub fn peer(&mut self, line: String) {
-        println!("{line}");
-        self.peers.push(line);
+    pub fn peers(&mut self, compared: Vec<Compared>) {
+        self.peers = compared;
+        print!("{}", self.peer_table());
+    }
+
+    fn peer_table(&self) -> String {
+        let Some(first) = self.peers.first() else { return String::new() };
+        let names: String = first.theirs.iter().map(|(name, _)| format!(" {name} |")).collect();
+        let mut table =
+            format!("| 1,000 beads | bd |{names}\n|---|---|{}\n", "---|".repeat(first.theirs.len()));
+        for Compared { what, ours, theirs } in &self.peers {
+            let _ = write!(table, "| `{what}` | {ours:.1} |");
+            for (_, theirs) in theirs {
+                let _ = match theirs {
+                    Some(theirs) => write!(table, " {theirs:.1} ({:.1} × bd) |", theirs / ours),
+                    None => write!(table, " failed |"),
+                };
+            }
+            table.push('\n');
+        }
+        table
     }
 
     /// Writes the page and its charts. `NOTES.md` beside them explains the figures and is written by hand.
@@ -62,25 +94,28 @@ impl Report {
             let _ = writeln!(page, "| {} | {} | {} | {} |", row.what, row.goal, row.measured, row.verdict());
         }
         if !self.peers.is_empty() {
-            page.push_str("\n## Peers, in the same run\n\n");
-            for line in &self.peers {
-                let _ = writeln!(page, "- {line}");
-            }
+            let table = self.peer_table();
+            let _ = write!(page, "\n## Other programs in the same run, in runs of `/bin/true`\n\n{table}");
         }
-        for (name, title, below, beside, lines) in [
-            ("latency", "Latency by size of the store", "live beads", "runs of /bin/true", &self.latency),
-            (
-                "throughput",
-                "Durable creates by number of clients",
-                "concurrent clients",
-                "creates per second",
-                &self.throughput,
-            ),
+        let beads =
+            |title, beside, is_logarithmic| Chart { title, below: "live beads", beside, is_logarithmic };
+        let latency = beads("Warm commands by size of the store", "runs of /bin/true", false);
+        let opening = beads("Opening a store, by its size", "milliseconds", true);
+        let throughput = Chart {
+            title: "Durable creates by number of clients",
+            below: "concurrent clients",
+            beside: "creates per second",
+            is_logarithmic: false,
+        };
+        for (name, chart, lines) in [
+            ("latency", latency, &self.latency),
+            ("opening", opening, &self.opening),
+            ("throughput", throughput, &self.throughput),
         ] {
             if lines.iter().any(|line| line.points.len() > 1) {
                 let file = format!("{name}.svg");
-                std::fs::write(dir.join(&file), plot::svg(title, below, beside, lines))?;
-                let _ = write!(page, "\n![{title}]({file})\n");
+                std::fs::write(dir.join(&file), plot::svg(&chart, lines))?;
+                let _ = write!(page, "\n![{}]({file})\n", chart.title);
             }
         }
         Ok(std::fs::write(dir.join("REPORT.md"), page)?)

@@ -1,6 +1,6 @@
-//! Builds what a release consists of, for each processor that this machine can link for: an archive with the static binaries, manual pages, completions and
-//! licences; a Debian package, a Python wheel and an npm package made from the same files; an SBOM; and the
-//! SHA-256 sums of all. Everything but the binaries is written here, byte for byte, so nothing depends on the
+//! Builds what a release consists of, for each processor that this machine can link for: an archive with the static
+//! binaries, manual pages, completions and licences; a Debian package, a Python wheel and an npm package made from the
+//! same files; an SBOM. For all of them together: the npm package with the client, `install.sh`, and the SHA-256 sums. Everything but the binaries is written here, byte for byte, so nothing depends on the
 //! tools of the machine (docs/adr/0065).
 
 mod architecture;
@@ -57,6 +57,13 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     for binaries in &built {
         write_packages(&out, binaries, native, epoch)?;
     }
+    let architectures: Vec<Architecture> = built.iter().map(|binaries| binaries.architecture).collect();
+    match npm::main_package(&architectures, epoch)? {
+        Some(package) => write(&out, &format!("{}-{VERSION}.tgz", npm::NAME), &package)?,
+        None => {
+            println!("npm package: skipped, because clients/typescript/lib was not built (npm run build)");
+        }
+    }
     write(&out, "install.sh", install_script(&arguments.or("url", String::new())?)?.as_bytes())?;
     write_sums(&out)?;
     for refusal in refusals {
@@ -86,14 +93,8 @@ fn write_packages(out: &Path, binaries: &Binaries, native: &Binaries, epoch: u64
     let debian = format!("beads_{}_{}.deb", deb::version(VERSION), architecture.debian());
     write(out, &debian, &deb::package(&tree, architecture, epoch)?)?;
     write(out, &wheel::file_name(VERSION, architecture), &wheel::package(&tree, architecture)?)?;
-    match npm::package(&tree, architecture, epoch)? {
-        Some(package) => {
-            write(out, &format!("beads-rs-{VERSION}-linux-{}.tgz", architecture.node()), &package)?;
-        }
-        None => {
-            println!("npm package: skipped, because clients/typescript/lib was not built (npm run build)");
-        }
-    }
+    let npm = format!("{}-{VERSION}.tgz", npm::platform_name(architecture));
+    write(out, &npm, &npm::platform_package(&tree, architecture, epoch)?)?;
     let bill = sbom::cyclonedx(&metadata, architecture, epoch)?;
     write(out, &format!("beads-{VERSION}-{system}.cdx.json"), bill.as_bytes())
 }

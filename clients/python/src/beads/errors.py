@@ -75,6 +75,11 @@ class DeletedError(BeadsError):
     hint = "bd restore brings it back"
 
 
+class ArchivedError(BeadsError):
+    code = "archived"
+    hint = "bd show and bd list --archive read it, bd restore brings it back"
+
+
 class AmbiguousIdError(BeadsError):
     code = "ambiguous_id"
     hint = "type more of the id"
@@ -350,7 +355,7 @@ class HubUnreachableError(BeadsError):
 
 class HubRefusedError(BeadsError):
     code = "hub_refused"
-    hint = "bd hub status shows the connection; an administrator can run bd hub init"
+    hint = "bd hub status shows the connection and what to do"
 
 
 class SyncContentionError(BeadsError):
@@ -380,6 +385,11 @@ class StuckError(BeadsError):
 
 class UnreadableRefError(BeadsError):
     code = "unreadable_ref"
+
+
+class ArchiveIncompleteError(BeadsError):
+    code = "archive_incomplete"
+    hint = "bd sync fetches the archive from the remote"
 
 
 class INVALIDARGSError(BeadsError):
@@ -455,6 +465,7 @@ BY_CODE: Dict[str, Type[BeadsError]] = {
     "self_dependency": SelfDependencyError,
     "not_found": NotFoundError,
     "deleted": DeletedError,
+    "archived": ArchivedError,
     "ambiguous_id": AmbiguousIdError,
     "ambiguous_revision": AmbiguousRevisionError,
     "dependency_not_found": DependencyNotFoundError,
@@ -523,6 +534,7 @@ BY_CODE: Dict[str, Type[BeadsError]] = {
     "missing_checksum": MissingChecksumError,
     "stuck": StuckError,
     "unreadable_ref": UnreadableRefError,
+    "archive_incomplete": ArchiveIncompleteError,
     "INVALID_ARGS": INVALIDARGSError,
     "AGENT_NOT_FOUND": AGENTNOTFOUNDError,
     "DUPLICATE_AGENT_ID": DUPLICATEAGENTIDError,

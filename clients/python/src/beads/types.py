@@ -75,6 +75,18 @@ and to everyone once that offer has expired."""
     question: NotRequired[Union[str, None]]
 
 
+
+class ArchivedAnswer(TypedDict):
+    """The output of `archive`."""
+
+    # The ids of the archived beads.
+    archived: List[str]
+    # The time before which the beads were closed.
+    closed_before: str
+    # Whether nothing was changed.
+    dry_run: bool
+
+
 ArrowAnswer = TypedDict("ArrowAnswer", {
     "critical": "bool",
     "from": "BeadId",
@@ -125,6 +137,8 @@ notes and dependencies in another form."""
 
     # The acceptance criteria.
     acceptance_criteria: Union[str, None]
+    # Whether the bead is archived; absent otherwise.
+    archived: NotRequired[bool]
     # The assignee.
     assignee: Union[Actor, None]
     # The fence of the claim.
@@ -272,6 +286,8 @@ class Changed(TypedDict):
 
     # The acceptance criteria.
     acceptance_criteria: Union[str, None]
+    # Whether the bead is archived; absent otherwise.
+    archived: NotRequired[bool]
     # The assignee.
     assignee: Union[Actor, None]
     # The fence of the claim.
@@ -398,6 +414,8 @@ class Claimed(TypedDict):
 
     # The acceptance criteria.
     acceptance_criteria: Union[str, None]
+    # Whether the bead is archived; absent otherwise.
+    archived: NotRequired[bool]
     # The assignee.
     assignee: Union[Actor, None]
     # The fence of the claim.
@@ -528,6 +546,8 @@ class Closed(TypedDict):
 
     # The acceptance criteria.
     acceptance_criteria: Union[str, None]
+    # Whether the bead is archived; absent otherwise.
+    archived: NotRequired[bool]
     # The assignee.
     assignee: Union[Actor, None]
     # The fence of the claim.
@@ -685,6 +705,8 @@ class Confirmed(TypedDict):
 
     # The acceptance criteria.
     acceptance_criteria: Union[str, None]
+    # Whether the bead is archived; absent otherwise.
+    archived: NotRequired[bool]
     # The assignee.
     assignee: Union[Actor, None]
     # The fence of the claim.
@@ -877,6 +899,8 @@ class Created(TypedDict):
 
     # The acceptance criteria.
     acceptance_criteria: Union[str, None]
+    # Whether the bead is archived; absent otherwise.
+    archived: NotRequired[bool]
     # The assignee.
     assignee: Union[Actor, None]
     # The fence of the claim.
@@ -1030,6 +1054,8 @@ class Detail(TypedDict):
 
     # The acceptance criteria.
     acceptance_criteria: Union[str, None]
+    # Whether the bead is archived; absent otherwise.
+    archived: NotRequired[bool]
     # The assignee.
     assignee: Union[Actor, None]
     # The fence of the claim.
@@ -1318,7 +1344,7 @@ class EventAnswer(TypedDict):
     won_by: NotRequired[Union[Actor, None]]
 
 
-EventKind = Literal["created", "claimed", "updated", "note", "closed", "cancelled", "handed_over", "asked", "answered", "reopened", "released", "expired", "unblocked", "deleted", "synced", "sync_failed", "sync_recovered", "conflict"]
+EventKind = Literal["created", "claimed", "updated", "note", "closed", "cancelled", "handed_over", "asked", "answered", "reopened", "released", "expired", "unblocked", "deleted", "archived", "synced", "sync_failed", "sync_recovered", "conflict"]
 """What an event reports."""
 
 
@@ -1349,6 +1375,8 @@ class ExplainedBead(TypedDict):
 
     # The acceptance criteria.
     acceptance_criteria: Union[str, None]
+    # Whether the bead is archived; absent otherwise.
+    archived: NotRequired[bool]
     # The assignee.
     assignee: Union[Actor, None]
     # The fence of the claim.
@@ -1707,6 +1735,20 @@ class HubAnswer(TypedDict):
 
 
 
+class HubErrorStatus(TypedDict):
+    """Why the hub cannot be used."""
+
+    # The time since then.
+    age_ms: int
+    # The error code.
+    code: str
+    # The error message, with what to do.
+    message: str
+    # Since when.
+    since: str
+
+
+
 class HubStatusAnswer(TypedDict):
     """The output of `bd hub status`."""
 
@@ -1724,10 +1766,14 @@ class HubStatusAnswer(TypedDict):
     deltas: Union[int, None]
     # The epoch, which is raised after a failover.
     epoch: Union[int, None]
-    # Why it is away.
+    # Why it is away, with what to do.
     error: Union[str, None]
+    # The code of that error.
+    error_code: Union[str, None]
     # Whether grants are held since the last failover.
     holding: bool
+    # The version of the hub's tables and functions.
+    hub_version: Union[int, None]
     # How many deltas this machine lacks.
     lag: Union[int, None]
     # How long one round trip took.
@@ -1890,6 +1936,8 @@ class LinkedBead(TypedDict):
 
     # The acceptance criteria.
     acceptance_criteria: Union[str, None]
+    # Whether the bead is archived; absent otherwise.
+    archived: NotRequired[bool]
     # The assignee.
     assignee: Union[Actor, None]
     # The fence of the claim.
@@ -2546,6 +2594,8 @@ class StatusAnswer(TypedDict):
 class StatusSummary(TypedDict):
     """Statistics of the store. Memories do not count."""
 
+    # Archived beads; absent if there are none.
+    archived_issues: NotRequired[int]
     # Average time from creation to close, over all closed beads; 0 if there are none.
     average_lead_time_hours: float
     # Unfinished beads with open blockers, or with the status `blocked`.
@@ -2670,6 +2720,8 @@ class SyncAnswer(TypedDict):
     commit: Union[str, None]
     # The number of new conflicts.
     conflicts: int
+    # The number of beads in the store, if this sync was the first of this clone and joined the store that the remote had.
+    joined: Union[int, None]
     # Whether changes came from the remote.
     pulled: bool
     # Whether changes went to the remote.
@@ -2711,6 +2763,8 @@ class SyncStatus(TypedDict):
     claim_refs_refused: NotRequired[Union[str, None]]
     # The number of unresolved conflicts.
     conflicts: int
+    # Why the hub cannot be used now; absent if it can, or none is configured.
+    hub_error: NotRequired[Union[HubErrorStatus, None]]
     # The error of the last sync, if it failed.
     last_error: Union[SyncErrorStatus, None]
     # When the last sync succeeded.

@@ -194,8 +194,7 @@ fn undo(store: &StoreClient, id: &str, request_id: String) -> Result<Box<RawValu
     let changes =
         |list: &str, key: &str| planned[list].as_array().into_iter().flatten().any(|one| one[key] == id);
     if !changes("beads", "id") && !changes("dependencies", "issue_id") {
-        let message =
-            format!("{id} was not undone: your last change is another one; bd undo --dry-run shows it");
+        let message = format!("your last change was not to {id}; bd undo --dry-run shows it");
         return Err(Failure::new(Code::Conflict, message));
     }
     store.ask(Call::Undo { dry_run: false, redo: false, skip: false }, Some(request_id))

@@ -39,6 +39,7 @@ pub const MODULES: &[Asset] = assets![
     "dom.js",
     "markdown.js",
     "api.js",
+    "first.js",
     "reader.js",
     "groups.js",
     "paths.js",

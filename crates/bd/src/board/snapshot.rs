@@ -125,7 +125,7 @@ pub fn snapshot(store: &StoreClient, read_only: bool) -> Result<Snapshot, Failur
     let cursor = newest_cursor(store)?;
     // The page waits for both, and the daemon answers long queries on two threads.
     let (beads, pulse) = std::thread::scope(|scope| {
-        let beads = scope.spawn(|| store.query(Query::Overview { ids: None }));
+        let beads = scope.spawn(|| store.query(Query::Overview { ids: None, closed_since: None }));
         let pulse = pulse(store, PulseParts::ALL);
         (beads.join(), pulse)
     });

@@ -214,7 +214,7 @@ fn changes(store: &StoreClient, cursor: &str, wait: Duration) -> Result<Option<C
     let ids: BTreeSet<String> =
         answer.events.iter().filter_map(|event| event.event.id.as_ref()).map(ToString::to_string).collect();
     let ids: Vec<String> = ids.into_iter().collect();
-    let beads = store.query(Query::Overview { ids: Some(ids.clone()) })?;
+    let beads = store.query(Query::Overview { ids: Some(ids.clone()), closed_since: None })?;
     Ok(Some(Change { cursor: answer.cursor, events: answer.events, beads, ids }))
 }
 

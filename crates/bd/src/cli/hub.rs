@@ -2,7 +2,7 @@ use beads_engine::failure::Failure;
 use beads_engine::render::{Answer, HubAnswer, HubStatusAnswer};
 use beads_engine::request::{Call, Reply};
 use beads_store::hub::HUB_VERSION;
-use beads_store::hub::postgres::{Address, SCHEMA, install, store_fence, store_status};
+use beads_store::hub::postgres::{Address, install, install_sql, store_fence, store_status};
 use clap::Subcommand;
 use serde_json::Value;
 
@@ -35,6 +35,9 @@ enum Verb {
         print_sql: bool,
     },
     /// Bring the schema and functions up to the version of this program
+    ///
+    /// Everything that the hub holds is kept. Machines with an older bd are refused from then on and keep their
+    /// changes, until bd is upgraded there, too.
     #[command(after_help = "Example:\n  bd hub upgrade postgres://admin@db.example/beads")]
     Upgrade {
         /// Address of the database, for a role that may change the schema
@@ -54,7 +57,7 @@ enum Verb {
 impl Args {
     pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
         match self.verb {
-            Verb::Init { print_sql: true, .. } => Ok(stdout_reply(SCHEMA.to_owned())),
+            Verb::Init { print_sql: true, .. } => Ok(stdout_reply(install_sql())),
             Verb::Init { url, .. } => set_up(globals, &url.unwrap_or_default(), "installed"),
             Verb::Upgrade { url } => set_up(globals, &url, "upgraded"),
             Verb::Status => status(globals),
@@ -79,7 +82,10 @@ fn status(globals: &Globals) -> Result<Reply, Failure> {
     if let Some(address) = address {
         match store_status(&address, status.store.as_deref().unwrap_or_default()) {
             Ok((hub, latency_ms)) => add(&mut status, &hub, latency_ms),
-            Err(error) => status.error = Some(error.to_string()),
+            Err(error) => {
+                status.error_code = Some(error.code());
+                status.error = Some(error.to_string());
+            }
         }
     }
     globals.answer(Answer::HubStatus(Box::new(status)))
@@ -122,6 +128,7 @@ fn add(status: &mut HubStatusAnswer, hub: &Value, latency_ms: f64) {
     status.reachable = true;
     status.latency_ms = Some(latency_ms);
     status.lag = number("head").zip(status.cursor).map(|(head, cursor)| head.saturating_sub(cursor));
+    status.hub_version = number("hub_version");
     status.machines = number("machines");
     status.active_machines = number("active_machines");
     status.claims = number("claims");

@@ -1,6 +1,5 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use beads_core::canonical::hex;
@@ -17,6 +16,7 @@ use super::globals::Globals;
 use super::go_directory;
 use super::output_file::OutputFile;
 use super::progress::{Operation, Progress};
+use super::spool::Spool;
 
 /// Import beads from a file or another store
 ///
@@ -292,46 +292,6 @@ fn copy_commit(globals: &Globals, reference: &Path, spool: &Spool) -> Result<Str
     Ok(commit.id().to_string())
 }
 
-/// The most that is copied from a pipe or a device, which may be endless. An import of this size would not
-/// fit in memory.
-const MAX_COPIED_BYTES: u64 = 4 * 1024 * 1024 * 1024;
-
-/// A temporary directory that is removed after the import.
-struct Spool {
-    directory: PathBuf,
-}
-
-impl Spool {
-    fn new() -> Result<Self, Failure> {
-        use std::os::unix::fs::DirBuilderExt;
-        let mut random = [0; 16];
-        getrandom::fill(&mut random).map_err(|error| Failure::new(Code::IoError, error.to_string()))?;
-        let directory = std::env::temp_dir().join(format!("bd-import-{}", hex(&random)));
-        std::fs::DirBuilder::new()
-            .mode(0o700)
-            .create(&directory)
-            .map_err(|error| Failure::io("make", &directory, &error))?;
-        Ok(Self { directory })
-    }
-
-    fn write(&self, name: &str, source: impl Read) -> Result<PathBuf, Failure> {
-        let path = self.directory.join(name);
-        if let Some(parent) = path.parent() {
-            std::fs::create_dir_all(parent).map_err(|error| Failure::io("make", parent, &error))?;
-        }
-        let mut options = std::fs::OpenOptions::new();
-        let opened = options.write(true).create_new(true).mode(0o600).open(&path);
-        let copied = opened
-            .and_then(|mut file| std::io::copy(&mut source.take(MAX_COPIED_BYTES + 1), &mut file))
-            .map_err(|error| Failure::io("write", &path, &error))?;
-        if copied > MAX_COPIED_BYTES {
-            let message = format!("the input is larger than {MAX_COPIED_BYTES} bytes; nothing was imported");
-            return Err(Failure::new(Code::TooLarge, message));
-        }
-        Ok(path)
-    }
-}
-
 fn digest_of(path: &Path) -> std::io::Result<String> {
     let mut reader = BufReader::new(File::open(path)?);
     let mut digest = Sha256::new();
@@ -343,11 +303,5 @@ fn digest_of(path: &Path) -> std::io::Result<String> {
         digest.update(chunk);
         let read = chunk.len();
         reader.consume(read);
-    }
-}
-
-impl Drop for Spool {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.directory);
     }
 }

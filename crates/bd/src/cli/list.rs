@@ -12,7 +12,7 @@ use super::globals::Globals;
 /// --closed-before and --sort closed. With --json, all beads are listed unless a filter is given.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  bd list\n  bd list --status open --label backend --limit 20\n  bd list --updated-after 2d --sort updated:desc\n  bd list --assignee me --priority high\n  bd list --ready --json\n  bd list --overdue --sort due\n  bd list --fields id,title,status"
+    after_help = "Examples:\n  bd list\n  bd list --status open --label backend --limit 20\n  bd list --updated-after 2d --sort updated:desc\n  bd list --assignee me --priority high\n  bd list --ready --json\n  bd list --overdue --sort due\n  bd list --archive --label backend\n  bd list --fields id,title,status"
 )]
 pub struct Args {
     #[command(flatten)]
@@ -23,6 +23,9 @@ pub struct Args {
     /// Only ready beads, as bd ready lists them; --parent then includes all descendants
     #[arg(long, conflicts_with_all = ["tree", "all"])]
     ready: bool,
+    /// Only archived beads (bd archive)
+    #[arg(long, conflicts_with_all = ["ready", "tree", "all"])]
+    archive: bool,
     /// Show each bead below its parent
     #[arg(long, conflicts_with = "fields", num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "true|false")]
     tree: Option<bool>,
@@ -36,6 +39,9 @@ impl Args {
             let mut filter = self.beads.filter();
             let under = filter.parent.take();
             return Ok(Call::query(Query::Ready(ReadyFilter { filter, under })));
+        }
+        if self.archive {
+            return Ok(Call::query(Query::Archived(self.beads.filter())));
         }
         let wants_every_status = self.all || self.beads.wants_every_status();
         let mut filter = self.beads.filter();

@@ -1,6 +1,6 @@
 use beads_core::Op;
 use beads_core::op::RaiseFormat;
-use beads_core::snapshot::FORMAT_VERSION;
+use beads_core::snapshot::FORMAT_VERSION_WITHOUT_ARCHIVE as LATEST;
 use beads_engine::client;
 use beads_engine::failure::Failure;
 use beads_engine::render::{self, MigrationAnswer, TakenOverAnswer};
@@ -16,7 +16,7 @@ use super::stdout_reply;
 ///
 /// A store keeps its format until a command needs a newer one and upgrades it automatically. This command
 /// does the same ahead of time. Earlier releases of bd cannot open an upgraded store; to go back, use bd
-/// export.
+/// export. Only bd archive raises a store to format 3.
 ///
 /// If branch beads/store holds a legacy store (of the earlier Rust bd), all its beads are imported, and the
 /// old commit is kept under refs/beads/backup. The remote keeps the legacy store until you pass --remote,
@@ -44,7 +44,7 @@ impl Args {
             client::take_over(&place, &stop, &globals.access(), self.remote)?
         };
         if !self.inspect && taken.is_none() {
-            let raise = Op::RaiseFormat(RaiseFormat { version: FORMAT_VERSION });
+            let raise = Op::RaiseFormat(RaiseFormat { version: LATEST });
             // Sent as a list, because the answer to a single operation without a bead is null, which means no
             // answer.
             let raise = Mutate { ops: vec![raise], many: true, dry_run: false };
@@ -53,7 +53,7 @@ impl Args {
         let waiting = self.inspect && !earlier.is_empty();
         let mut answer = MigrationAnswer {
             current_version: 0,
-            latest_version: FORMAT_VERSION,
+            latest_version: LATEST,
             needs_migration: waiting,
             registered_migrations: Vec::new(),
             warnings: Vec::new(),
@@ -67,8 +67,9 @@ impl Args {
             let status: Value = globals.value(&place, Call::query(Query::Status))?;
             answer.issue_count = status["summary"]["total_issues"].as_u64().unwrap_or_default();
             answer.current_version = status["format_version"].as_u64().unwrap_or_default();
-            if answer.current_version < FORMAT_VERSION {
-                let warning = format!("earlier releases of bd cannot open format {FORMAT_VERSION}");
+            answer.latest_version = LATEST.max(answer.current_version);
+            if answer.current_version < LATEST {
+                let warning = format!("earlier releases of bd cannot open format {LATEST}");
                 answer.warnings.push(warning);
             }
         }
@@ -105,8 +106,8 @@ fn text(answer: &MigrationAnswer, output: &beads_engine::request::Output) -> Str
             });
         }
         None if answer.current_version == 0 => {}
-        None if answer.current_version < FORMAT_VERSION => out.push_str(&format!(
-            "format {}; nothing needs format {FORMAT_VERSION}, nothing to migrate\n",
+        None if answer.current_version < LATEST => out.push_str(&format!(
+            "format {}; nothing needs format {LATEST}, nothing to migrate\n",
             answer.current_version
         )),
         None => out.push_str(&format!("format {}, the newest; nothing to migrate\n", answer.current_version)),

@@ -6,7 +6,7 @@ use beads_engine::request::Call;
 use super::input::Input;
 use super::with_reason::WithReason;
 
-/// Restore deleted beads
+/// Restore deleted or archived beads
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:\n  bd restore bd-a1")]
 pub struct Args {

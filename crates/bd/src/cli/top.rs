@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::filter::past_time;
 use super::globals::Globals;
 use super::{stdout_reply, terminal};
-use crate::top::{Look, Screen, Snapshot, Store, run, text};
+use crate::top::{About, Look, Screen, Snapshot, Store, run, text};
 
 /// The size of a frame that is printed instead of shown.
 const PRINTED: (u16, u16) = (80, 24);
@@ -19,7 +19,7 @@ const PRINTED: (u16, u16) = (80, 24);
 ///
 /// Shows the view Now of the board and keeps it up to date: beads that cannot go on, by how many wait behind
 /// them; the agents, those in trouble first; and what is handed out next. The keys are at the bottom, and ?
-/// explains them. If standard output is not a terminal, or with --once, one frame is printed.
+/// explains them; 2 shows what needs you, 3 the last night. If standard output is not a terminal, or with --once, one frame is printed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  bd top\n  bd top --since 22:30\n  bd top --once")]
 pub struct Args {
@@ -54,6 +54,12 @@ impl Store for Client {
         }
     }
 
+    fn about(&self) -> Result<About, Failure> {
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let actor = self.globals.actor(&self.place)?.to_string();
+        Ok(About { name: self.place.name(), host, actor })
+    }
+
     fn clock(&self) -> LocalClock {
         terminal::local_clock()
     }
@@ -79,6 +85,7 @@ impl Args {
         };
         let (width, height) = size.and_then(whole).unwrap_or(PRINTED);
         let look = Look { color: false, clock: store.clock() };
+        screen.resize(width.into());
         Ok(stdout_reply(text(&screen, &look, width, height)))
     }
 }

@@ -3,15 +3,20 @@
 use beads_engine::request::Call;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::screen::{Mode, Purpose, Request, Screen};
+use super::screen::{Mode, Purpose, Request, Screen, View};
 
 /// The keys, as `?` shows them.
 pub const KEYS: &[(&str, &str)] = &[
     ("j k", "next, previous row (also the arrow keys)"),
+    ("tab", "first row of the next section"),
+    ("1 2 3", "Now, Needs you, Last night"),
     ("enter", "open the bead; answer a question"),
     ("m", "message: a note on the bead, for its holder"),
+    ("n", "note on the bead"),
     ("t", "take the bead back from its holder"),
     ("x", "close the bead"),
+    ("p", "priority of the bead"),
+    ("c", "new bead"),
     ("/", "find: show only rows with these words; esc shows all"),
     ("s", "sync now"),
     ("u", "undo your last change"),
@@ -67,7 +72,12 @@ impl Screen {
             KeyCode::Char('q') => return Some(Request::Quit),
             KeyCode::Char('j') | KeyCode::Down => self.select(1),
             KeyCode::Char('k') | KeyCode::Up => self.select(-1),
+            KeyCode::Tab => self.next_section(),
+            KeyCode::Char('1') => self.show(View::Now),
+            KeyCode::Char('2') => self.show(View::Needs),
+            KeyCode::Char('3') => self.show(View::Night),
             KeyCode::Char('?') => self.mode = Mode::Help,
+            KeyCode::Char('c') => self.type_line(Purpose::Create),
             KeyCode::Char('/') => self.type_line(Purpose::Filter),
             KeyCode::Esc => {
                 self.filter.clear();
@@ -84,10 +94,12 @@ impl Screen {
                 (Some(row), Some(id)) if row.question.is_some() => {
                     self.type_line(Purpose::Answer { id, question: row.question });
                 }
-                (_, Some(id)) => return Some(Self::open(&id)),
+                (_, Some(id)) if !id.is_empty() => return Some(Self::open(&id)),
                 _ => self.message = Some("this row has no bead".to_owned()),
             },
-            KeyCode::Char(key @ ('m' | 't' | 'x')) => self.act(key, id, row.and_then(|row| row.holder)),
+            KeyCode::Char(key @ ('m' | 'n' | 'p' | 't' | 'x')) => {
+                self.act(key, id, row.and_then(|row| row.holder))
+            }
             _ => {}
         }
         None
@@ -95,10 +107,12 @@ impl Screen {
 
     /// Begins an action on the selected bead.
     fn act(&mut self, key: char, id: Option<String>, holder: Option<String>) {
-        match (key, id, holder) {
+        match (key, id.filter(|id| !id.is_empty()), holder) {
             ('m', Some(id), Some(to)) => self.type_line(Purpose::Message { id, to }),
             ('t', Some(id), Some(_)) => self.type_line(Purpose::TakeBack { id }),
             ('x', Some(id), _) => self.type_line(Purpose::Close { id }),
+            ('n', Some(id), _) => self.type_line(Purpose::Note { id }),
+            ('p', Some(id), _) => self.type_line(Purpose::Priority { id }),
             (_, None, _) => self.message = Some("this row has no bead".to_owned()),
             _ => self.message = Some("this bead has no holder".to_owned()),
         }

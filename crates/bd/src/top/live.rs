@@ -25,6 +25,10 @@ const RETRY: Duration = Duration::from_secs(2);
 /// The shortest time between two requests for everything, however many events there are.
 const PACE: Duration = Duration::from_millis(500);
 
+/// After a request for everything, this many times as long as it took passes before the next one, because the
+/// agents need the machine, too.
+const REST_FACTOR: u32 = 4;
+
 /// How often durations on the screen are updated.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -74,6 +78,7 @@ fn show(
     loop {
         let look = look();
         screen.snapshot.now_ms = look.clock.now_ms;
+        screen.resize(terminal.size()?.width.into());
         terminal.draw(|frame| draw(screen, &look, frame.area(), frame.buffer_mut()))?;
         let mut next = match inputs.recv_timeout(TICK) {
             Ok(input) => Some(input),
@@ -172,7 +177,7 @@ fn spawn_events(store: Arc<dyn Store>, worker: Sender<Work>) {
 /// Asks the store on behalf of the screen, which never waits.
 fn spawn_worker(store: Arc<dyn Store>, since_ms: u64, (screen, work): (Sender<Input>, Receiver<Work>)) {
     thread::spawn(move || {
-        let mut asked = Instant::now();
+        let (mut asked, mut rest) = (Instant::now(), PACE);
         while let Ok(next) = work.recv() {
             let input = match next {
                 Work::Refresh | Work::Do(Request::Refresh | Request::Quit) => None,
@@ -188,9 +193,12 @@ fn spawn_worker(store: Arc<dyn Store>, since_ms: u64, (screen, work): (Sender<In
             let input = match input {
                 Some(page) => page,
                 None => {
-                    thread::sleep(PACE.saturating_sub(asked.elapsed()));
+                    thread::sleep(rest.saturating_sub(asked.elapsed()));
+                    let start = Instant::now();
+                    let snapshot = Snapshot::of(store.as_ref(), since_ms);
                     asked = Instant::now();
-                    Input::Store(Snapshot::of(store.as_ref(), since_ms))
+                    rest = PACE.max(asked.duration_since(start) * REST_FACTOR);
+                    Input::Store(snapshot)
                 }
             };
             if screen.send(input).is_err() {

@@ -3,14 +3,23 @@
 //! A [`Snapshot`] is what the store says, a [`Screen`] adds what the reader does, `draw` turns both into a
 //! frame, and [`run`] connects them with the terminal.
 
+mod agents;
+mod beads;
 mod draw;
+mod epics;
 mod input;
 mod live;
+mod matter;
+mod needs_view;
+mod night;
+mod night_view;
+mod now_view;
 mod rows;
 mod screen;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod timetable;
 mod wording;
 
 use beads_engine::failure::Failure;
@@ -22,6 +31,17 @@ pub use live::run;
 pub use screen::Screen;
 pub use snapshot::Snapshot;
 
+/// The store that is shown, and who looks at it.
+#[derive(Debug, Clone, Default)]
+pub struct About {
+    /// The name of the store.
+    pub name: String,
+    /// This machine.
+    pub host: String,
+    /// The reader.
+    pub actor: String,
+}
+
 /// The store that is shown.
 pub trait Store: Send + Sync + std::fmt::Debug {
     /// Returns the answer to a call.
@@ -29,6 +49,9 @@ pub trait Store: Send + Sync + std::fmt::Debug {
 
     /// Returns the answer to a call as text of this width.
     fn text(&self, call: Call, width: usize) -> Result<String, Failure>;
+
+    /// Returns which store this is.
+    fn about(&self) -> Result<About, Failure>;
 
     /// Returns the clock of the reader.
     fn clock(&self) -> beads_engine::request::LocalClock;

@@ -1,21 +1,45 @@
 //! What the reader sees and does: the selected row, the open page, the text being typed.
 
-use beads_core::op::{AnswerQuestion, Close, NoteAdd, Unclaim};
-use beads_core::{Op, Text};
+use beads_core::op::{AnswerQuestion, Close, Create, NoteAdd, Unclaim, Update};
+use beads_core::{Op, Priority, Text, Title};
 use beads_engine::request::{Call, Query};
 
+use super::matter::Matter;
+use super::rows::WIDE;
 use super::snapshot::Snapshot;
 
 /// The state of the screen.
 #[derive(Debug, Default)]
 pub struct Screen {
     pub snapshot: Snapshot,
+    pub view: View,
+    /// Whether there is room for a column on the right.
+    pub is_wide: bool,
     pub selected: usize,
     pub mode: Mode,
     /// The search text; only rows that contain it are shown.
     pub filter: String,
     /// The result of the last action, or why the store does not answer.
     pub message: Option<String>,
+}
+
+/// What is shown: the first three views of the board's answers, with the same numbers.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    #[default]
+    Now,
+    Needs,
+    Night,
+}
+
+/// A list on the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    Stuck,
+    Agents,
+    Needs,
+    Next,
+    Incidents,
 }
 
 /// What keys do at the moment.
@@ -43,8 +67,11 @@ pub enum Purpose {
     Filter,
     Answer { id: String, question: Option<String> },
     Message { id: String, to: String },
+    Note { id: String },
     TakeBack { id: String },
     Close { id: String },
+    Priority { id: String },
+    Create,
 }
 
 impl Purpose {
@@ -54,8 +81,11 @@ impl Purpose {
             Self::Filter => "find".to_owned(),
             Self::Answer { id, .. } => format!("answer {id}"),
             Self::Message { id, to } => format!("message to {to} (a note on {id})"),
+            Self::Note { id } => format!("note on {id}"),
             Self::TakeBack { id } => format!("take {id} back because"),
             Self::Close { id } => format!("close {id} because"),
+            Self::Priority { id } => format!("priority of {id}, 0 (urgent) to 4 (someday)"),
+            Self::Create => "new bead".to_owned(),
         }
     }
 }
@@ -81,6 +111,13 @@ pub struct Row {
 }
 
 impl Screen {
+    /// Takes in the width of the terminal.
+    pub fn resize(&mut self, width: usize) {
+        let before = self.rows().get(self.selected).cloned();
+        self.is_wide = width >= WIDE;
+        self.select_again(before.as_ref());
+    }
+
     /// Takes in what the store says now. The selection stays on the same bead if it is still there.
     pub fn update(&mut self, mut snapshot: Snapshot) {
         let before = self.rows().get(self.selected).cloned();
@@ -90,39 +127,106 @@ impl Screen {
                 let text = parts.join(" ").to_lowercase();
                 words.iter().all(|word| text.contains(word))
             };
-            snapshot.stuck.retain(|one| has(&[&one.id, &one.title, &one.detail]));
+            let concerns = |one: &Matter| {
+                has(&[&one.id, &one.title, one.word(), one.holder.as_deref().unwrap_or_default()])
+            };
+            snapshot.stuck.retain(concerns);
+            snapshot.needs.retain(concerns);
             snapshot
                 .agents
                 .retain(|one| has(&[&one.name, &one.title, one.id.as_deref().unwrap_or_default()]));
             snapshot.next.retain(|one| has(&[&one.id, &one.title]));
+            snapshot
+                .night
+                .incidents
+                .retain(|one| has(&[&one.line.id, &one.line.text, &one.line.by, &one.what]));
         }
         self.snapshot = snapshot;
+        self.select_again(before.as_ref());
+    }
+
+    fn select_again(&mut self, before: Option<&Row>) {
         let rows = self.rows();
-        let found = before.and_then(|before| {
-            let same = |row: &Row| row.id == before.id && row.holder == before.holder;
-            rows.get(self.selected).is_none_or(|row| !same(row)).then(|| rows.iter().position(same))?
-        });
+        let same =
+            |row: &Row| before.is_some_and(|before| row.id == before.id && row.holder == before.holder);
+        let is_there = rows.get(self.selected).is_some_and(same);
+        let found = if is_there { None } else { rows.iter().position(same) };
         self.selected = found.unwrap_or(self.selected).min(rows.len().saturating_sub(1));
     }
 
-    /// Returns the rows in their order: stuck beads, agents, what comes next.
+    /// Returns the lists of the view in their order, with their lengths.
+    fn sections(&self) -> Vec<(Section, usize)> {
+        let snapshot = &self.snapshot;
+        match self.view {
+            View::Now => vec![
+                (Section::Stuck, snapshot.stuck.len()),
+                (Section::Agents, snapshot.agents.len()),
+                (Section::Needs, if self.is_wide { snapshot.other_needs().count() } else { 0 }),
+                (Section::Next, snapshot.next.len()),
+            ],
+            View::Needs => vec![(Section::Needs, snapshot.needs.len())],
+            View::Night => vec![(Section::Incidents, snapshot.night.incidents.len())],
+        }
+    }
+
+    /// Returns the number of the first row of a section.
+    pub fn first_of(&self, section: Section) -> usize {
+        let before = self.sections().into_iter().take_while(|(one, _)| *one != section);
+        before.map(|(_, count)| count).sum()
+    }
+
+    /// Selects the first row of the next section that has rows.
+    pub fn next_section(&mut self) {
+        let mut first = 0;
+        let starts: Vec<usize> = self
+            .sections()
+            .into_iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(_, count)| {
+                first += count;
+                first - count
+            })
+            .collect();
+        let next = starts.iter().find(|start| **start > self.selected).or(starts.first());
+        self.selected = next.copied().unwrap_or(0);
+    }
+
+    /// Shows another view.
+    pub fn show(&mut self, view: View) {
+        if self.view != view {
+            self.view = view;
+            self.selected = 0;
+        }
+    }
+
+    /// Returns the rows in their order.
     pub fn rows(&self) -> Vec<Row> {
-        let stuck = self.snapshot.stuck.iter().map(|one| Row {
+        let snapshot = &self.snapshot;
+        let matter = |one: &Matter| Row {
             id: Some(one.id.clone()),
             holder: one.holder.clone(),
-            question: one.question.clone(),
-        });
-        let agents = self.snapshot.agents.iter().map(|one| Row {
-            id: one.id.clone(),
-            holder: Some(one.name.clone()),
-            question: None,
-        });
-        let next = self.snapshot.next.iter().map(|one| Row {
-            id: Some(one.id.clone()),
-            holder: None,
-            question: None,
-        });
-        stuck.chain(agents).chain(next).collect()
+            question: one.question().map(str::to_owned),
+        };
+        let bead = |id: &str| Row { id: Some(id.to_owned()), holder: None, question: None };
+        let rows = |(section, count): (Section, usize)| -> Vec<Row> {
+            match section {
+                _ if count == 0 => Vec::new(),
+                Section::Stuck => snapshot.stuck.iter().map(matter).collect(),
+                Section::Agents => {
+                    let row = |one: &super::agents::Agent| Row {
+                        id: one.id.clone(),
+                        holder: Some(one.name.clone()),
+                        question: None,
+                    };
+                    snapshot.agents.iter().map(row).collect()
+                }
+                Section::Needs if self.view == View::Needs => snapshot.needs.iter().map(matter).collect(),
+                Section::Needs => snapshot.other_needs().map(matter).collect(),
+                Section::Next => snapshot.next.iter().map(|one| bead(&one.id)).collect(),
+                Section::Incidents => snapshot.night.incidents.iter().map(|one| bead(&one.line.id)).collect(),
+            }
+        };
+        self.sections().into_iter().flat_map(rows).collect()
     }
 
     /// Moves the selection.
@@ -149,38 +253,59 @@ impl Screen {
             self.filter = line.trim().to_owned();
             return Some(Request::Refresh);
         }
-        let text = match line.trim().parse::<Text>() {
-            Ok(text) if !text.is_empty() => text,
-            Ok(_) => {
-                self.message = Some("nothing was typed; nothing was changed".to_owned());
-                return None;
+        if line.trim().is_empty() {
+            self.message = Some("nothing was typed; nothing was changed".to_owned());
+            return None;
+        }
+        match change(purpose, line.trim()) {
+            Ok((done, op)) => Some(Request::Change(done, Box::new(Call::one(op)))),
+            Err(message) => {
+                self.message = Some(message);
+                None
             }
-            Err(error) => {
-                self.message = Some(error.to_string());
-                return None;
-            }
-        };
-        let (done, op) = match purpose {
-            Purpose::Filter => return None,
-            Purpose::Answer { id, question } => (
-                format!("answered {id}"),
-                Op::Answer(AnswerQuestion { id, guard: Default::default(), text, question }),
-            ),
-            Purpose::Message { id, to } => (
-                format!("message to {to} is a note on {id}"),
-                Op::NoteAdd(NoteAdd { id, content: prefixed(&to, text), ..NoteAdd::default() }),
-            ),
-            Purpose::TakeBack { id } => (
-                format!("took {id} back"),
-                Op::Unclaim(Unclaim { id, force: true, reason: text, ..Unclaim::default() }),
-            ),
-            Purpose::Close { id } => (
-                format!("closed {id}"),
-                Op::Close(Close { id, reason: text, force: true, ..Close::default() }),
-            ),
-        };
-        Some(Request::Change(done, Box::new(Call::one(op))))
+        }
     }
+}
+
+/// Returns what a typed line changes, and what to say then.
+fn change(purpose: Purpose, line: &str) -> Result<(String, Op), String> {
+    let text = || line.parse::<Text>().map_err(|error| error.to_string());
+    Ok(match purpose {
+        Purpose::Filter => return Err("nothing was changed".to_owned()),
+        Purpose::Answer { id, question } => (
+            format!("answered {id}"),
+            Op::Answer(AnswerQuestion { id, guard: Default::default(), text: text()?, question }),
+        ),
+        Purpose::Message { id, to } => (
+            format!("message to {to} is a note on {id}"),
+            Op::NoteAdd(NoteAdd { id, content: prefixed(&to, text()?), ..NoteAdd::default() }),
+        ),
+        Purpose::Note { id } => (
+            format!("added a note to {id}"),
+            Op::NoteAdd(NoteAdd { id, content: text()?, ..NoteAdd::default() }),
+        ),
+        Purpose::TakeBack { id } => (
+            format!("took {id} back"),
+            Op::Unclaim(Unclaim { id, force: true, reason: text()?, ..Unclaim::default() }),
+        ),
+        Purpose::Close { id } => (
+            format!("closed {id}"),
+            Op::Close(Close { id, reason: text()?, force: true, ..Close::default() }),
+        ),
+        Purpose::Priority { id } => {
+            let digit = line.trim_start_matches(['p', 'P']).parse::<u64>().ok();
+            let priority = digit.and_then(|digit| Priority::try_from(digit).ok());
+            let Some(priority) = priority else {
+                return Err("a priority is a number from 0 to 4; nothing was changed".to_owned());
+            };
+            let update = Update { id: id.clone(), priority: Some(priority), ..Update::default() };
+            (format!("set {id} to P{}", priority.get()), Op::Update(Box::new(update)))
+        }
+        Purpose::Create => {
+            let title: Title = line.parse().map_err(|error: beads_core::Error| error.to_string())?;
+            (format!("created {line:?}"), Op::Create(Box::new(Create::titled(title))))
+        }
+    })
 }
 
 /// Names the addressee of a note.

@@ -1,6 +1,8 @@
 //! Durations and columns of text.
 
+use beads_core::Timestamp;
 use beads_engine::escape::escape;
+use beads_engine::request::LocalClock;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Formats a duration: `24 s`, `3 min`, `1 h 11`, `3 d`.
@@ -12,6 +14,16 @@ pub fn duration(ms: u64) -> String {
         (_, minutes @ 60..2_880) => format!("{} h {:02}", minutes / 60, minutes % 60),
         (_, minutes) => format!("{} d", minutes / 1_440),
     }
+}
+
+/// Formats a time after "since" or "at".
+pub fn time(clock: &LocalClock, ms: u64) -> String {
+    Timestamp::from_ms(ms).map(|time| clock.at(time)).unwrap_or_default()
+}
+
+/// Formats the time of day.
+pub fn time_of_day(clock: &LocalClock, ms: u64) -> String {
+    Timestamp::from_ms(ms).map(|time| clock.time_of_day(time)).unwrap_or_default()
 }
 
 /// Returns text in exactly `width` columns: cut with an ellipsis, or padded on the right. Control characters

@@ -155,7 +155,8 @@ fn waiting_ends_when_a_lease_runs_out_or_time_is_up() {
         let id = bd.create(&["a"]);
         bd.json(&["claim", &id, "--lease", "300ms"]);
         assert_eq!(answer(waiting(bd, &["--actor", "bob", "claim", "--next"]))["id"], *id);
-        bd.error(&["claim", "--next", "--wait", "20ms"], "nothing_ready");
+        let error = bd.error(&["claim", "--next", "--wait", "20ms"], "nothing_ready");
+        assert_eq!(error["hint"], "bd blocked shows blocked beads", "it has waited already");
         assert_eq!(bd.json(&["ready", "--wait", "20ms"]), serde_json::json!([]));
     });
 }

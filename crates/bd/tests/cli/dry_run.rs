@@ -25,7 +25,7 @@ fn dry_run_changes_nothing_for_any_verb() {
         let bin = bd.root().join("linked");
         std::fs::create_dir(&bin).unwrap();
         let bin = bin.to_str().unwrap();
-        let commands: [(&str, &[&str]); 12] = [
+        let commands: [(&str, &[&str]); 13] = [
             ("create", &["create", "new", "--dry-run"]),
             ("create", &["create", "--graph", &graph, "--dry-run"]),
             ("create", &["create", "--file", &markdown, "--dry-run"]),
@@ -38,6 +38,7 @@ fn dry_run_changes_nothing_for_any_verb() {
             ("repair", &["repair", "--dry-run"]),
             ("tool install", &["tool", "install", "--dir", bin, "--dry-run"]),
             ("uninstall", &["uninstall", "--dry-run"]),
+            ("archive", &["archive", "--closed-before", "2099-01-01", "--dry-run"]),
         ];
         let before = (bd.everything(), bd.json(&["status"])["position"].clone());
         for (_, args) in commands {

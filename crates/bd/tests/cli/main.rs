@@ -6,6 +6,7 @@
 mod activity;
 mod agents;
 mod aliases;
+mod archive;
 mod bad_input;
 mod batch;
 mod blocked;

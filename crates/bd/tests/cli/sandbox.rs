@@ -17,7 +17,7 @@ use tempfile::TempDir;
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Beginnings of the lines that a successful command may print to standard error.
-const EXPECTED_NOTES: [&str; 9] = [
+const EXPECTED_NOTES: [&str; 10] = [
     "{\"claim_over\":",
     "closed ",
     "unblocked ",
@@ -26,6 +26,7 @@ const EXPECTED_NOTES: [&str; 9] = [
     "Pulled from ",
     "Pushed to ",
     "Already up to date ",
+    "Joined the store of ",
     // An empty list.
     "no ",
 ];

@@ -1,9 +1,10 @@
 //! Paths that a client names: pipes and devices, relative paths, and links that lead out of the repository.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -81,6 +82,57 @@ fn reading_a_pipe_or_a_device_does_not_block_others() {
     assert_eq!(bd.daemon_pid(), Some(bystander.pid));
     kill_process(Pid::from_raw(i32::try_from(bystander.pid).unwrap()).unwrap(), Signal::TERM).unwrap();
     wait_until("the daemon exits", || !is_alive(bystander.pid));
+}
+
+/// The copy of a pipe or a device may be large. A killed import leaves no copy, and the next import removes its directory;
+/// but not that of an import that is still running.
+#[test]
+fn a_killed_import_leaves_no_copy_of_its_input() {
+    let bd = Sandbox::new(Mode::Daemon);
+    let scratch = bd.root().join("tmp");
+    std::fs::create_dir(&scratch).unwrap();
+    let directories = || -> Vec<PathBuf> {
+        std::fs::read_dir(&scratch).unwrap().map(|entry| entry.unwrap().path()).collect()
+    };
+    let command = || {
+        let mut command = bd.command(&["import", "-", "--json"]);
+        command.env("TMPDIR", &scratch).stdin(Stdio::piped());
+        command
+    };
+    let mut copying = command().spawn().unwrap();
+    let mut input = copying.stdin.take().unwrap();
+    // More than fits into the pipe, so part of it has been read, and copied.
+    input.write_all(&vec![b'x'; 1 << 20]).unwrap();
+    let [directory] = &directories()[..] else { panic!("{:?}", directories()) };
+    let two_hours_ago = SystemTime::now() - Duration::from_secs(2 * 60 * 60);
+    let age = || std::fs::File::open(directory).unwrap().set_modified(two_hours_ago).unwrap();
+    age();
+    Run::finish(command().spawn().unwrap()).succeeded("import -");
+    assert_eq!(directories(), [directory.as_path()], "its import is still running");
+
+    copying.kill().unwrap();
+    copying.wait().unwrap();
+    if has_files_without_a_name(&scratch) {
+        assert_eq!(std::fs::read_dir(directory).unwrap().count(), 0, "the copy vanished with the process");
+    }
+    std::fs::write(directory.join("issues.jsonl"), "left where files without a name are not supported")
+        .unwrap();
+    age();
+    Run::finish(command().spawn().unwrap()).succeeded("import -");
+    assert!(directories().is_empty(), "{:?}", directories());
+}
+
+/// Returns whether a file system has files without a name. Some overlays have none.
+#[cfg(target_os = "linux")]
+fn has_files_without_a_name(directory: &Path) -> bool {
+    use rustix::fs::{Mode, OFlags, open};
+
+    open(directory, OFlags::WRONLY | OFlags::TMPFILE, Mode::RUSR).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn has_files_without_a_name(_directory: &Path) -> bool {
+    false
 }
 
 /// The command that writes to a pipe waits for its reader; the daemon does not.

@@ -8,7 +8,7 @@ fn version_help_and_completions_need_no_store() {
     assert_eq!(bd.json(&["version"])["version"], version);
     let answer = bd.json(&["version"]);
     assert_eq!(answer["protocol_version"], 1, "frozen: docs/COMPATIBILITY.md");
-    assert_eq!(answer["format_version"], 2, "frozen: docs/COMPATIBILITY.md");
+    assert_eq!(answer["format_version"], 3, "frozen: docs/COMPATIBILITY.md");
     assert!(answer["features"].as_array().unwrap().contains(&"events".into()));
     assert!(bd.text(&["--version"]).contains(version));
     assert!(bd.text(&["--help"]).contains("ready"));

@@ -35,7 +35,7 @@ transcripts! {
     bd {
         bd
         init create update edit show list search ready blocked mine claim next renew unclaim reclaim heartbeat session close cancel
-        handover ask answer questions wait reopen delete restore deleted note comment remember recall forget label dep log activity recap agents board blame diff undo graph
+        handover ask answer questions wait reopen delete restore deleted archive note comment remember recall forget label dep log activity recap agents board blame diff undo graph
         plan children epic count stale status top watch r#where info config import export sync hub conflicts verify validate
         repair uninstall repair_deps doctor migrate daemon mcp setup prime hook quickstart onboard batch call tool version upgrade
         completions complete man demo

@@ -8,6 +8,7 @@ use super::values::{claim_bytes, json, status_bytes, type_bytes};
 use crate::body::Body;
 use crate::canonical::to_canonical;
 use crate::field::{Estimate, Labels, Line, Metadata, Priority, StatusGroup, Text, Title, TypeGroup, Value};
+use crate::snapshot::ARCHIVE_FORMAT_VERSION;
 use crate::{Bead, Claim, Deletion, Field, Mark, Note, Register, Timestamp};
 
 macro_rules! define_patch {
@@ -34,8 +35,12 @@ macro_rules! define_patch {
         }
 
         impl Patch {
-            /// Returns the complete bead if every register is present. Only such a patch can create a bead.
+            /// Returns the bead that the patch creates: a complete one if every register is present, or a hollow
+            /// one if the patch is a marker. No other patch can create a bead.
             pub(crate) fn into_bead(self) -> Option<Bead> {
+                if self.is_marker() {
+                    return self.deletion.map(Bead::hollow);
+                }
                 let mut bead = Bead {
                     $($field: self.$field?,)*
                     kind: self.kind?,
@@ -54,8 +59,13 @@ macro_rules! define_patch {
                 Some(bead)
             }
 
-            /// Returns whether every register is present, so that the patch can create a bead.
-            pub(crate) fn is_complete(&self) -> bool {
+            /// Returns whether the patch can create a bead. See [`into_bead`](Self::into_bead).
+            pub(crate) fn creates_a_bead(&self) -> bool {
+                self.is_marker() || self.is_complete()
+            }
+
+            /// Returns whether every register is present.
+            fn is_complete(&self) -> bool {
                 $(self.$field.is_some() &&)* self.kind.is_some() && self.status.is_some() && self.claim.is_some()
             }
 
@@ -128,7 +138,16 @@ macro_rules! define_patch {
             pub(crate) fn format_version(&self) -> u64 {
                 let words = self.kind.as_ref().is_some_and(|kind| kind.value.word.is_some())
                     || self.status.as_ref().is_some_and(|status| status.value.word.is_some());
+                if self.deletion.as_ref().is_some_and(|deletion| deletion.archived) {
+                    return ARCHIVE_FORMAT_VERSION;
+                }
                 if words || self.notes.iter().any(|note| note.is_structured()) { 2 } else { 1 }
+            }
+
+            /// Returns whether the patch only says that the bead was archived.
+            pub(crate) fn is_marker(&self) -> bool {
+                let archived = self.deletion.as_ref().is_some_and(|deletion| deletion.archived);
+                archived && Self { deletion: None, ..self.clone() } == Self::default()
             }
 
             /// Returns every stamp in the patch.
@@ -193,6 +212,9 @@ macro_rules! define_patch {
 
         impl From<Bead> for Patch {
             fn from(bead: Bead) -> Self {
+                if bead.is_hollow() {
+                    return Self { deletion: bead.deletion, ..Self::default() };
+                }
                 Self {
                     $($field: Some(bead.$field),)*
                     kind: Some(bead.kind),

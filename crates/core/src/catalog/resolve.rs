@@ -25,6 +25,10 @@ impl Catalog {
         let lineage = self.resolve_any(name)?;
         match self.bead(lineage).and_then(|bead| bead.deletion.as_ref()) {
             None => Ok(lineage),
+            Some(deletion) if deletion.archived => Err(Error::Archived {
+                asked: self.id_of(lineage).to_string(),
+                remapped: self.remapped(self.id_of(lineage)),
+            }),
             Some(deletion) => Err(Error::Deleted {
                 asked: self.id_of(lineage).to_string(),
                 reason: deletion.reason.non_empty().map(str::to_owned),

@@ -35,7 +35,7 @@ impl Deletions {
         };
         let first = fields.stamp("ts").or_else(|| fields.stamp("deleted_at")).unwrap_or(Stamp::ZERO);
         let by = fields.actor("by").or_else(|| fields.actor("deleted_by")).unwrap_or_else(unknown_actor);
-        let deletion = Deletion { mark: Mark::new(first, by), reason: fields.text("reason") };
+        let deletion = Deletion::new(Mark::new(first, by), fields.text("reason"));
         let born = fields.stamp("lineage_created_at");
         let by = fields.actor("lineage_created_by").unwrap_or_else(unknown_actor);
         let found = Deleted { deletion, first, place };

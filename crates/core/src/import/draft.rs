@@ -199,7 +199,7 @@ impl Draft {
             let at = fields.stamp("deleted_at").unwrap_or_else(|| times.updated.at());
             let by = fields.actor("deleted_by").unwrap_or_else(unknown_actor);
             let reason = fields.text("delete_reason");
-            draft.deletion = Some(Deletion { mark: draft.after_all_writes(Mark::new(at, by)), reason });
+            draft.deletion = Some(Deletion::new(draft.after_all_writes(Mark::new(at, by)), reason));
         }
         draft
     }

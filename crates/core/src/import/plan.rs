@@ -260,6 +260,11 @@ impl Planner<'_> {
             return true;
         }
         let Some(known) = self.catalog.bead(lineage) else { return false };
+        if known.is_hollow() {
+            let reason = "it is archived; bd restore brings it back, and then it can be deleted";
+            self.ledger.decide_with_reason(&deleted.place, Some(&id), Verdict::Refused, reason);
+            return true;
+        }
         let mut bead = known.as_ref().clone();
         bead.join(&patch);
         let incoming = Incoming { bead, place: deleted.place.clone(), lacks_lease: false };

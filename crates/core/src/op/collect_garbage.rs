@@ -29,8 +29,10 @@ impl CollectGarbage {
         // Do not raise the floor if that drops nothing: replicas would exchange commits for no benefit.
         let before = catalog.state().gc_floor();
         let covers = |at: Stamp| at < floor && at >= before.stamp;
-        let beads =
-            catalog.deleted().filter_map(|(_, bead)| bead.deletion.as_ref()).any(|d| covers(d.mark.at()));
+        let beads = catalog
+            .deleted()
+            .filter_map(|(_, bead)| bead.deletion.as_ref())
+            .any(|d| !d.archived && covers(d.mark.at()));
         let edges = || catalog.state().edges().values().any(|edge| edge.deleted && covers(edge.changed.at()));
         if !beads && !edges() {
             return Ok(Applied::default());

@@ -22,8 +22,7 @@ impl Delete {
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
         let (lineage, bead) = self.guard.bead(catalog, &self.id)?;
         let mark = context.mark(bead.stamps())?;
-        let patch =
-            Patch { deletion: Some(Deletion { mark, reason: self.reason.clone() }), ..Patch::default() };
+        let patch = Patch { deletion: Some(Deletion::new(mark, self.reason.clone())), ..Patch::default() };
         Ok(Applied::bead(lineage, Delta::of_bead(lineage.clone(), patch)))
     }
 }

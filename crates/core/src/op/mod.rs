@@ -2,6 +2,7 @@
 //! into a delta. The socket, batches and the JSON tools all use these types.
 
 mod answer;
+mod archive;
 mod ask;
 mod cancel;
 mod change;
@@ -35,6 +36,7 @@ pub mod undo_chain;
 mod update;
 
 pub use answer::AnswerQuestion;
+pub use archive::Archive;
 pub use ask::Ask;
 pub use cancel::{CANCELLED, Cancel};
 pub use change::Change;
@@ -188,6 +190,8 @@ operations! {
     Delete(Delete) guarded id, "deleted" id;
     /// Restores a deleted bead.
     Restore(Restore) guarded id, "restored" id;
+    /// Archives beads that were closed long ago.
+    Archive(Archive) free nowhere, "archived" "closed beads";
     /// Appends a note to a bead.
     NoteAdd(NoteAdd) guarded id, "noted" id;
     /// Adds a dependency.

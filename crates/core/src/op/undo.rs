@@ -107,7 +107,9 @@ impl Undo {
             return None;
         }
         let lost = Self { lost: true, ..Self::default() };
-        if delta.beads.len() + delta.edges.len() > MAX_PARTS {
+        // The content of archived beads may be gone by the time of an undo.
+        let archives = |patch: &Patch| patch.deletion.as_ref().is_some_and(|deletion| deletion.archived);
+        if delta.beads.len() + delta.edges.len() > MAX_PARTS || delta.beads.values().any(archives) {
             return Some(lost);
         }
         let mut undo = Self::default();
@@ -304,7 +306,7 @@ impl Overwritten {
             PriorState::Live => None,
         };
         if let Some(reason) = reason {
-            let deletion = Some(Deletion { mark: mark.clone(), reason });
+            let deletion = Some(Deletion::new(mark.clone(), reason));
             return Ok(Patch { deletion, ..Patch::default() });
         }
         let mut patch = Patch::default();

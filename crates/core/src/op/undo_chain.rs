@@ -11,7 +11,8 @@ impl Undo {
     pub fn refusal(&self) -> Option<&'static str> {
         if self.lost {
             return Some(
-                "it was an import, changed too much to be recorded, or others changed the same values since",
+                "it was an import, archived beads (bd restore brings them back), changed too much to be recorded, or \
+                 others changed the same values since",
             );
         }
         if self.beads.values().any(Overwritten::writes) || !self.edges.is_empty() {

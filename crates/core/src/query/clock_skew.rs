@@ -29,7 +29,7 @@ impl Catalog {
     pub fn clock_skew(&self, now_ms: u64) -> Vec<ClockSkew> {
         let mut skews: BTreeMap<Actor, ClockSkew> = BTreeMap::new();
         let mut sane: BTreeMap<Actor, u64> = BTreeMap::new();
-        for (lineage, bead) in self.state().beads() {
+        for (lineage, bead) in self.state().beads().iter().filter(|(_, bead)| !bead.is_hollow()) {
             let registers = Field::ALL.iter().map(|field| bead.mark(*field).clone());
             let deletion = bead.deletion.iter().map(|deletion| deletion.mark.clone());
             let notes = bead.notes.values().map(|note| note.mark());

@@ -56,6 +56,9 @@ pub struct Summary {
     pub deleted_issues: usize,
     /// Same as `deleted_issues`, for clients of the Go `bd`.
     pub tombstone_issues: usize,
+    /// Archived beads; absent if there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub archived_issues: usize,
     /// Open epics whose children are all closed.
     pub epics_eligible_for_closure: usize,
     /// Average time from creation to close, over all closed beads; 0 if there are none.
@@ -110,10 +113,15 @@ impl Catalog {
         summary.ready_issues = self.ready_in_order(&Default::default(), now_ms)?.filter(is_free).count();
         summary.deleted_issues = self.deleted().filter(|(_, bead)| !bead.is_memory()).count();
         summary.tombstone_issues = summary.deleted_issues;
+        summary.archived_issues = self.archived().count();
         summary.epics_eligible_for_closure =
             self.epics().iter().filter(|epic| epic.eligible_for_close).count();
         Ok(summary)
     }
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 fn groups(bead: &Bead, by: CountBy) -> Vec<String> {

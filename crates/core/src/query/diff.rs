@@ -41,6 +41,9 @@ impl State {
             if before.is_some_and(|before| before.is_same_copy(after)) {
                 return None;
             }
+            if after.is_archived() {
+                return None;
+            }
             let before = before.map(AsRef::as_ref).filter(|before| before.deletion.is_none());
             let existed = self.bead(lineage).is_some();
             let kind = match (before, after.deletion.is_some()) {

@@ -26,8 +26,11 @@ impl Catalog {
 
     /// Counts the children of a bead, and how many of them are closed.
     pub fn progress(&self, lineage: &Lineage) -> EpicStatus {
-        let children = self.sources(lineage, EdgeKind::Parent).filter_map(|child| self.live_bead(child));
-        let closed: Vec<bool> = children.map(|child| child.status.value.status == Status::Closed).collect();
+        let children = self.sources(lineage, EdgeKind::Parent).filter_map(|child| self.bead(child));
+        let children = children.filter(|child| !child.is_deleted() || child.is_archived());
+        let closed: Vec<bool> = children
+            .map(|child| child.is_archived() || child.status.value.status == Status::Closed)
+            .collect();
         let closed_children = closed.iter().filter(|closed| **closed).count();
         EpicStatus {
             lineage: lineage.clone(),

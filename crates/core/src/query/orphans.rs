@@ -23,7 +23,7 @@ impl Catalog {
     fn orphan(&self, key: &EdgeKey) -> Option<Orphan> {
         let ends = [&key.from, &key.to];
         let bare = ends.iter().any(|end| end.lineage().is_none());
-        let gone = |end: &&Endpoint| end.lineage().is_some_and(|lineage| self.live_bead(lineage).is_none());
+        let gone = |end: &&Endpoint| end.lineage().is_some_and(|lineage| self.is_gone(lineage));
         (bare || ends.iter().any(gone)).then(|| Orphan {
             from: self.name_of(&key.from),
             to: self.name_of(&key.to),

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::{
-    Actor, Bead, BeadId, BeadType, Catalog, EdgeKey, EdgeKind, Labels, Lineage, SharedBead, Status, Title,
-    Word,
+    Actor, Bead, BeadId, BeadType, Catalog, EdgeKey, EdgeKind, Labels, Lineage, SharedBead, Status,
+    Timestamp, Title, Word,
 };
 
 /// The most notes of one bead whose times are listed.
@@ -84,16 +84,20 @@ pub struct BeadBrief {
 }
 
 impl Catalog {
-    /// Returns the beads in brief, oldest first: all of them, or those with these ids. Memories and unknown
-    /// ids are left out.
-    pub fn overview(&self, ids: Option<&[String]>) -> Vec<BeadBrief> {
+    /// Returns the beads in brief, oldest first: all of them, or those with these ids. Memories, unknown ids
+    /// and beads that were closed before `closed_since` are left out.
+    pub fn overview(&self, ids: Option<&[String]>, closed_since: Option<Timestamp>) -> Vec<BeadBrief> {
+        let since_ms = closed_since.map_or(0, Timestamp::ms);
+        let is_recent = |(_, bead): &(&Lineage, &SharedBead)| {
+            since_ms == 0 || bead.status() != Status::Closed || bead.status.mark.at().ms() >= since_ms
+        };
         let brief = |(lineage, bead): (&Lineage, &SharedBead)| self.brief(lineage, bead);
         match ids {
-            None => self.work().map(brief).collect(),
+            None => self.work().filter(is_recent).map(brief).collect(),
             Some(ids) => {
                 let known = ids.iter().filter_map(|id| self.resolve(id).ok());
                 let live = known.filter_map(|lineage| Some((lineage, self.live_bead(lineage)?)));
-                live.filter(|(_, bead)| !bead.is_memory()).map(brief).collect()
+                live.filter(|(_, bead)| !bead.is_memory()).filter(is_recent).map(brief).collect()
             }
         }
     }
@@ -130,15 +134,15 @@ impl Catalog {
             offered: bead.is_offer(),
             claimed: bead.claim.is_taken().then(|| bead.claim.mark.at().ms()),
             fence: bead.claim.fence().filter(|_| is_open).map(|fence| fence.to_string()),
-            lease: bead.claim.expires.filter(|_| is_open).map(crate::Timestamp::ms),
+            lease: bead.claim.expires.filter(|_| is_open).map(Timestamp::ms),
             created,
             creator: lineage.by().clone(),
             updated: bead.updated().at().ms(),
             closed: closing.map(|mark| mark.at().ms()),
             closer: closing.map(|mark| mark.by().clone()),
             minutes: bead.estimated_minutes.value.map(crate::Estimate::minutes),
-            due: bead.due_at.value.map(crate::Timestamp::ms),
-            deferred: bead.defer_until.value.map(crate::Timestamp::ms),
+            due: bead.due_at.value.map(Timestamp::ms),
+            deferred: bead.defer_until.value.map(Timestamp::ms),
             asks: is_open && bead.has_open_question(),
             notes,
         }

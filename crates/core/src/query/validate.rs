@@ -116,8 +116,7 @@ impl Catalog {
         let (severity, code, what, end) = if let Some(end) = ends.iter().find(|end| end.lineage().is_none()) {
             (Severity::Warning, Code::DanglingDependency, "does not exist", end)
         } else {
-            let deleted =
-                |end: &&&Endpoint| end.lineage().is_some_and(|lineage| self.live_bead(lineage).is_none());
+            let deleted = |end: &&&Endpoint| end.lineage().is_some_and(|lineage| self.is_gone(lineage));
             (Severity::Info, Code::OrphanedDependency, "was deleted", ends.iter().find(deleted)?)
         };
         let id = self.name_of(end);
@@ -172,7 +171,7 @@ impl Catalog {
     /// Returns the actors whose newest stamp is further ahead than normal drift, with that time.
     fn future_actors(&self, now_ms: u64) -> BTreeMap<Actor, Timestamp> {
         let mut ahead = BTreeMap::new();
-        for (lineage, bead) in self.state().beads() {
+        for (lineage, bead) in self.state().beads().iter().filter(|(_, bead)| !bead.is_hollow()) {
             for mark in [bead.updated(), lineage.mark()] {
                 if mark.at().ms() > now_ms.saturating_add(MAX_DRIFT_MS) {
                     let at = Timestamp::from(mark.at());

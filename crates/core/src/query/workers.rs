@@ -211,7 +211,7 @@ impl Catalog {
 
     pub(super) fn tallies<'a>(&'a self, sources: &WorkSources<'a>) -> BTreeMap<&'a Actor, Tally> {
         let mut tallies: BTreeMap<&Actor, Tally> = BTreeMap::new();
-        for (lineage, bead) in self.state().beads() {
+        for (lineage, bead) in self.state().beads().iter().filter(|(_, bead)| !bead.is_hollow()) {
             self.tally_bead(lineage, bead, sources, &mut tallies);
         }
         for event in sources.events.iter().filter(|event| event.kind != EventKind::Conflict) {

@@ -116,7 +116,7 @@ impl Example {
     }
 
     fn delete(&mut self, lineage: &Lineage, mark: Mark, reason: &str) {
-        let deletion = Some(Deletion { mark, reason: reason.parse().unwrap() });
+        let deletion = Some(Deletion::new(mark, reason.parse().unwrap()));
         self.patch(lineage, Patch { deletion, ..Patch::default() });
     }
 

@@ -20,6 +20,10 @@ pub enum Kind {
     Forge,
     Delete,
     Restore,
+    /// Archives a bead, whatever its status.
+    Archive,
+    /// Archives a bead and drops the content of archived beads after the archive has it.
+    Strip,
     Link,
     Unlink,
     Relink,
@@ -49,6 +53,8 @@ pub const KINDS: &[Kind] = &[
     Kind::Delete,
     Kind::Delete,
     Kind::Restore,
+    Kind::Archive,
+    Kind::Strip,
     Kind::Link,
     Kind::Link,
     Kind::Unlink,

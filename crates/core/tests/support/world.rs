@@ -26,6 +26,7 @@ pub struct Replica {
 pub enum Event {
     Written { on: usize, delta: Delta },
     Pulled { into: usize, from: usize, files: Snapshot },
+    Stripped { on: usize, archive: State },
 }
 
 pub struct World {
@@ -34,6 +35,8 @@ pub struct World {
     pub events: Vec<Event>,
     /// Every set of files that was ever sent.
     pub sent: Vec<Snapshot>,
+    /// The content of all beads that were archived.
+    pub archive: State,
     ids: Vec<&'static str>,
 }
 
@@ -49,6 +52,7 @@ impl World {
             oracle: Oracle::default(),
             events: Vec::new(),
             sent: vec![State::default().encode()],
+            archive: State::default(),
             ids: (0..usize::from(history.id_count)).map(|i| IDS[(first + i) % IDS.len()]).collect(),
         };
         for on in (0..history.replicas).filter(|on| history.seeded >> on & 1 == 1) {
@@ -76,6 +80,7 @@ impl World {
             Kind::Unlink | Kind::Relink => self.toggle(on, a, step.kind == Kind::Unlink, wall),
             _ => {
                 let Some(lineage) = self.pick(on, a) else { return };
+                self.thaw(on, &lineage);
                 let other = self.pick(on, c).unwrap();
                 match step.kind {
                     Kind::Child => self.child(on, &lineage, wall),
@@ -86,6 +91,8 @@ impl World {
                     Kind::Forge => self.forge(on, &lineage, step.b, wall),
                     Kind::Delete => self.delete(on, &lineage, step.b, wall),
                     Kind::Restore => self.restore(on, &lineage, wall),
+                    Kind::Archive => self.archive(on, &lineage),
+                    Kind::Strip => self.strip(on, &lineage),
                     Kind::Link => self.link(on, &lineage, &other, kind(step.b), wall),
                     Kind::OddLink => self.odd_link(on, &lineage, &other, step, wall),
                     _ => self.bare_edge(on, &lineage, step, wall),
@@ -228,9 +235,36 @@ impl World {
         let over: Vec<_> = self.bead(on, lineage).stamps().collect();
         let mark = self.mint(on, wall, over);
         let reason = ["", "dup", "old\n"][usize::from(reason % 3)].parse().unwrap();
-        let patch = Patch { deletion: Some(Deletion { mark, reason }), ..Patch::default() };
+        let patch = Patch { deletion: Some(Deletion::new(mark, reason)), ..Patch::default() };
         self.write_delta(on, Delta::of_bead(lineage.clone(), patch));
         assert!(!self.bead(on, lineage).is_live(), "a deletion had no effect");
+    }
+
+    fn archive(&mut self, on: usize, lineage: &Lineage) {
+        if !self.bead(on, lineage).is_live() {
+            return;
+        }
+        let deletion = Some(self.bead(on, lineage).marker());
+        self.write_delta(on, Delta::of_bead(lineage.clone(), Patch { deletion, ..Patch::default() }));
+        assert!(self.bead(on, lineage).is_archived(), "archiving had no effect");
+    }
+
+    /// Archives a bead and moves the content of archived beads to the archive.
+    fn strip(&mut self, on: usize, lineage: &Lineage) {
+        self.archive(on, lineage);
+        self.archive.join(&self.replicas[on].state.unmoved_content());
+        self.replicas[on].state.hollow_out(&self.archive);
+        self.events.push(Event::Stripped { on, archive: self.archive.clone() });
+    }
+
+    /// Fetches the content of a bead from the archive, as before a write.
+    fn thaw(&mut self, on: usize, lineage: &Lineage) {
+        if self.bead(on, lineage).is_hollow() {
+            let mut content = Patch::from(self.archive.bead(lineage).unwrap().as_ref());
+            // In the order of the journal.
+            content.notes.sort_by_key(|note| (note.at, note.author.clone(), note.id.clone()));
+            self.write_delta(on, Delta::of_bead(lineage.clone(), content));
+        }
     }
 
     fn link(&mut self, on: usize, from: &Lineage, to: &Lineage, kind: EdgeKind, wall: u64) {
@@ -302,6 +336,7 @@ impl World {
             return self.create(1, born, wall, 2);
         };
         for on in 0..2 {
+            self.thaw(on, &lineage);
             let value = step.c + u8::try_from(on).unwrap();
             match (step.c % 7, on) {
                 (1 | 2, _) => self.write(on, &lineage, field(step.b), value, wall),
@@ -327,6 +362,7 @@ impl World {
     pub fn pull(&mut self, into: usize, from: usize) {
         let files = self.replicas[from].state.encode();
         self.replicas[into].state.join(&decode(&files));
+        self.replicas[into].state.heal(&self.archive);
         self.sent.push(files);
         let files = self.replicas[into].state.encode();
         self.events.push(Event::Pulled { into, from, files });
@@ -348,7 +384,7 @@ impl World {
     pub fn deltas(&self) -> impl Iterator<Item = &Delta> {
         self.events.iter().filter_map(|event| match event {
             Event::Written { delta, .. } => Some(delta),
-            Event::Pulled { .. } => None,
+            Event::Pulled { .. } | Event::Stripped { .. } => None,
         })
     }
 }

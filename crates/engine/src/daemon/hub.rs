@@ -4,7 +4,6 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-use beads_store::hub::postgres::Address;
 use beads_store::hub::{ClaimAnswer, ClaimRequest, HubCursor, HubSession, Member, Outgoing};
 use tokio::sync::{mpsc, oneshot};
 
@@ -88,20 +87,17 @@ impl Engine {
         self.service.end_hub();
         self.hub.url.clone_from(&url);
         let Some(url) = url else { return };
-        match Address::parse(&url).map_err(Failure::from).and_then(|address| {
-            self.service.begin_hub()?;
-            Ok(address)
-        }) {
-            Ok(address) => self.start_hub_worker(address),
+        match self.service.begin_hub() {
+            Ok(()) => self.start_hub_worker(url),
             Err(failure) => log::note(&format!("the hub cannot be used: {}", failure.message)),
         }
     }
 
-    fn start_hub_worker(&mut self, address: Address) {
+    fn start_hub_worker(&mut self, url: String) {
         let (commands, receiver) = mpsc::unbounded_channel();
         let (report, generation) = (self.hub.report.clone(), self.hub.generation);
         let worker = Worker {
-            address,
+            url,
             poll: self.service.config().duration("hub.poll"),
             commands: receiver,
             report: Box::new(move |event| report.send((generation, event)).is_ok()),
@@ -209,7 +205,9 @@ impl Engine {
             Ok(stopped) => stopped,
             Err(failure) => {
                 log::note(&format!("hub: {}: {}", failure.code, failure.message));
-                self.service.hub_away(&failure.message);
+                self.service.hub_away(&failure);
+                // The thread has gone on to the next delta. It has to come back to this one.
+                self.command_hub(Command::Reconnect);
                 None
             }
         };
@@ -235,10 +233,14 @@ impl Engine {
             Event::CaughtUp => {
                 let news = self.service.hub_caught_up()?;
                 self.repeat_hub_call();
+                if self.hub.call.is_none() {
+                    self.service.hub_back();
+                }
                 return Ok(self.took_hub_news(news));
             }
             Event::Appended(cursor) => {
                 if let Some(Call::Append { outgoing, .. }) = self.hub.call.take() {
+                    self.service.hub_back();
                     self.service.hub_appended(&outgoing, &cursor)?;
                 }
             }
@@ -255,7 +257,7 @@ impl Engine {
                     self.renumber_hub_call();
                 }
                 if !matches!(error, beads_store::Error::HubAttachAgain | beads_store::Error::HubHistory) {
-                    self.service.hub_away(&failure.message);
+                    self.service.hub_away(&failure);
                     return Ok(self.refuse_waiting_hub_claims());
                 }
             }
@@ -398,6 +400,7 @@ impl Engine {
 
     fn on_hub_claim(&mut self, answer: ClaimAnswer) -> Option<Stopped> {
         let Some(Call::Claim { request, claiming, .. }) = self.hub.call.take() else { return None };
+        self.service.hub_back();
         let HubClaiming { claiming, deadline, .. } = *claiming;
         let now = Instant::now();
         let retry = match answer {

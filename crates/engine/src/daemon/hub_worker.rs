@@ -1,17 +1,17 @@
 //! The thread that holds the connection to the hub. It makes one call at a time and reports to the engine.
 
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use beads_store::Error;
 use beads_store::hub::postgres::{Address, PostgresHub, Woken};
 use beads_store::hub::{
     Attached, ClaimAnswer, ClaimNews, ClaimRequest, FOLD_MIN_BYTES, Fetched, Hub, HubCopy, HubCursor,
-    HubHistory, HubRow, Member, compact,
+    HubHistory, HubRow, Member, Snapshots, compact, read_snapshot,
 };
 use tokio::sync::mpsc;
 
-/// The pauses before connecting again. A random part is added, so that machines do not reconnect all at once.
-const PAUSES_MS: [u64; 6] = [100, 200, 500, 1_000, 2_000, 5_000];
+use super::reconnect;
 
 /// How often to fetch even if notifications arrive, because one may be lost.
 const SAFETY_POLL: Duration = Duration::from_secs(10);
@@ -31,6 +31,8 @@ pub enum Command {
     Settle,
     /// Ask for a claim: number, cursor, request.
     Claim(u64, HubCursor, ClaimRequest),
+    /// Connect and attach again, because the engine could not take what arrived.
+    Reconnect,
 }
 
 /// A report to the engine.
@@ -61,6 +63,8 @@ pub enum Event {
 enum End {
     /// The engine is gone.
     Stop,
+    /// The engine wants another connection.
+    Again,
     /// Something failed.
     Failed(Error),
 }
@@ -73,7 +77,8 @@ impl From<Error> for End {
 
 /// The thread's state.
 pub struct Worker {
-    pub address: Address,
+    /// The address, which is completed at every connection: the files with passwords may have changed.
+    pub url: String,
     pub poll: Duration,
     pub commands: mpsc::UnboundedReceiver<Command>,
     pub report: Box<dyn Fn(Event) -> bool + Send>,
@@ -89,21 +94,21 @@ impl Worker {
             let began = Instant::now();
             let error = match self.serve() {
                 Err(End::Stop) | Ok(()) => return,
-                Err(End::Failed(error)) => error,
+                Err(End::Again) => None,
+                Err(End::Failed(error)) => Some(error),
             };
             if began.elapsed() > SAFETY_POLL {
                 failures = 0;
             }
             let at_once =
-                matches!(error, Error::HubAttachAgain | Error::HubHistory | Error::HubReplicaReused);
-            if !(self.report)(Event::Away(error)) {
+                matches!(error, Some(Error::HubAttachAgain | Error::HubHistory | Error::HubReplicaReused));
+            if error.is_some_and(|error| !(self.report)(Event::Away(error))) {
                 return;
             }
-            let pause = PAUSES_MS[failures.min(PAUSES_MS.len() - 1)];
-            let jitter = getrandom::u64().unwrap_or_default() % (pause + 1);
+            let pause = reconnect::pause(failures, getrandom::u64().unwrap_or_default());
             failures += 1;
             if !at_once || failures > 3 {
-                std::thread::sleep(Duration::from_millis(pause / 2 + jitter));
+                std::thread::sleep(pause);
             }
             // The engine repeats what was not answered.
             loop {
@@ -123,7 +128,8 @@ impl Worker {
 
     /// Serves one connection.
     fn serve(&mut self) -> Result<(), End> {
-        let mut hub = PostgresHub::connect(&self.address)?;
+        let address = Address::parse(&self.url)?;
+        let mut hub = PostgresHub::connect(&address)?;
         self.send(Event::Connected)?;
         let claims = loop {
             match self.commands.blocking_recv() {
@@ -140,9 +146,8 @@ impl Worker {
         self.send(Event::Attached(attached))?;
         if history != HubHistory::Same {
             self.cursor = HubCursor::default();
-            if let Some((cursor, payload)) = hub.snapshot()? {
-                let copy = HubCopy::from_snapshot(cursor.clone(), &payload)?;
-                self.cursor = cursor;
+            if let Some(copy) = read_snapshot(&mut hub)? {
+                self.cursor = copy.cursor.clone();
                 self.send(Event::Restarted(Box::new(copy)))?;
             }
         }
@@ -150,18 +155,18 @@ impl Worker {
         hub.listen()?;
         self.fetch(&mut hub)?;
         self.send(Event::CaughtUp)?;
-        self.wait(&mut hub)
+        self.wait(&mut hub, &address)
     }
 
-    fn wait(&mut self, hub: &mut PostgresHub) -> Result<(), End> {
+    fn wait(&mut self, hub: &mut PostgresHub, address: &Address) -> Result<(), End> {
         let mut notified = false;
         let mut polls = 0_u32;
-        let mut compaction_due = next_compaction();
+        let (mut compaction_due, mut compactor) = (next_compaction(), None);
         loop {
             if compaction_due <= Instant::now() {
                 compaction_due = next_compaction();
-                if let Some((upto, outcome)) = compact(hub, &self.member.replica, FOLD_MIN_BYTES)? {
-                    crate::log::note(&format!("hub snapshot up to {upto}: {outcome}"));
+                if compactor.as_ref().is_none_or(JoinHandle::is_finished) {
+                    compactor = self.compact_if_due(hub, address)?;
                 }
             }
             let timeout = if notified { SAFETY_POLL } else { self.poll };
@@ -189,10 +194,37 @@ impl Worker {
         }
     }
 
+    /// Starts to compact the store if that is due. A large one takes minutes, so a thread does it on a connection of
+    /// its own, while claims and changes go on. If the daemon ends meanwhile, another machine cleans up.
+    fn compact_if_due(
+        &self,
+        hub: &mut PostgresHub,
+        address: &Address,
+    ) -> Result<Option<JoinHandle<()>>, End> {
+        let own = self.member.replica.clone();
+        if !hub.compaction()?.is_due(&own, FOLD_MIN_BYTES) {
+            return Ok(None);
+        }
+        let (address, attachment) = (address.clone(), hub.attachment().clone());
+        let run = move || {
+            let compacted = PostgresHub::connect_as(&address, attachment)
+                .and_then(|mut hub| compact(&mut hub, &own, FOLD_MIN_BYTES));
+            match compacted {
+                Ok(Some((upto, outcome))) => {
+                    crate::log::note(&format!("hub snapshot up to {upto}: {}", outcome.name()));
+                }
+                Ok(None) => {}
+                Err(error) => crate::log::note(&format!("the hub was not compacted: {error}")),
+            }
+        };
+        Ok(Some(std::thread::spawn(run)))
+    }
+
     /// Runs a command of the engine and reports its result.
     fn execute(&mut self, hub: &mut PostgresHub, command: Command) -> Result<(), End> {
         match command {
             Command::Attach(..) => Ok(()),
+            Command::Reconnect => Err(End::Again),
             Command::Settle => Ok(hub.settle()?),
             Command::Append(seq, seen, payload, claims) => {
                 let cursor = hub.append(seq, seen, &payload, &claims)?;

@@ -10,6 +10,7 @@ mod hub_worker;
 mod imports;
 mod long_answers;
 mod planted;
+mod reconnect;
 mod rescues;
 mod run;
 mod save_budget;

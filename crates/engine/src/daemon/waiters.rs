@@ -89,7 +89,7 @@ impl Waiters {
                     continue;
                 }
                 Some(false) => {
-                    let failure = Failure::from(beads_core::Error::NothingReady);
+                    let failure = Failure::from(beads_core::Error::NothingReady).after_waiting();
                     let answer = render::failure_reply(failure, waiter.request.output.format);
                     answered.push((waiter.reply, waiter.request.output.format, answer));
                     continue;

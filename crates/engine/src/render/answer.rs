@@ -15,7 +15,9 @@ pub use place::{
     CompatSetup, InfoAnswer, InitAnswer, PlaceAnswer, SettingAnswer, TextAnswer, UpgradeAnswer, VersionAnswer,
 };
 pub use repair::{BalanceAnswer, RepairAnswer, UnreadableAnswer};
-pub use status::{ClaimOverAnswer, LostClaim, PushBudgetStatus, StatusAnswer, SyncErrorStatus, SyncStatus};
+pub use status::{
+    ClaimOverAnswer, HubErrorStatus, LostClaim, PushBudgetStatus, StatusAnswer, SyncErrorStatus, SyncStatus,
+};
 pub use sync::{ConflictAnswer, SyncAnswer, VerifyAnswer};
 pub use transfer::{ExportAnswer, ImportAnswer, RescuedAnswer};
 
@@ -36,7 +38,7 @@ use super::question::QuestionAnswer;
 use super::recap::RecapAnswer;
 use super::sessions::{HeartbeatAnswer, SessionAnswer};
 use super::settings::SettingDescription;
-use super::upkeep::{OrphansAnswer, UninstallAnswer};
+use super::upkeep::{ArchivedAnswer, OrphansAnswer, UninstallAnswer};
 use super::{DaemonStatus, HubAnswer, HubStatusAnswer};
 use crate::failure::Failure;
 
@@ -125,6 +127,8 @@ pub enum Answer {
     Findings(Vec<Finding>),
     /// The result of `repair`.
     Repair(RepairAnswer),
+    /// The result of `archive`.
+    Archived(ArchivedAnswer),
     /// The result of `repair-deps`.
     Orphans(OrphansAnswer),
     /// The status of the daemon.

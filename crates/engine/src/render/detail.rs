@@ -63,6 +63,10 @@ fn times(out: &mut String, view: &BeadView, style: Style) {
     if let (Some(at), Some(closer)) = (view.closed_at, &view.closed_by) {
         lines.push(format!("closed {at} by {}", by(closer)));
     }
+    lines.extend(
+        view.archived
+            .then(|| format!("archived on branch beads/archive; bd restore {} brings it back", view.id)),
+    );
     lines.extend(view.due_at.map(|due| format!("due {due}")));
     lines.extend(view.defer_until.map(|until| format!("deferred until {until}")));
     lines.extend(

@@ -27,8 +27,12 @@ pub struct HubStatusAnswer {
     pub polls: bool,
     /// How long the hub has been away.
     pub away_ms: Option<u64>,
-    /// Why it is away.
+    /// Why it is away, with what to do.
     pub error: Option<String>,
+    /// The code of that error.
+    pub error_code: Option<beads_core::Code>,
+    /// The version of the hub's tables and functions.
+    pub hub_version: Option<u64>,
     /// The number of machines that ever attached.
     pub machines: Option<u64>,
     /// The number of machines seen within a day.
@@ -61,7 +65,9 @@ impl HubStatusAnswer {
         }
         let attached = if self.attached { "attached" } else { "not attached" };
         let polls = if self.polls { ", polling" } else { "" };
-        lines.push(format!("daemon: {attached}{polls}"));
+        let error = self.error.as_deref().filter(|_| self.reachable && !self.attached);
+        let error = error.map(|error| format!(", {error}")).unwrap_or_default();
+        lines.push(format!("daemon: {attached}{polls}{error}"));
         if let Some(away_ms) = self.away_ms {
             lines.push(format!("away for: {} s", away_ms / 1_000));
         }
@@ -70,6 +76,7 @@ impl HubStatusAnswer {
                 lines.push(format!("{name}: {value}"));
             }
         };
+        add("hub version", self.hub_version);
         add("cursor", self.cursor);
         add("lag", self.lag);
         add("machines", self.machines);

@@ -48,10 +48,10 @@ pub use agents::{ActivityAnswer, AgentAnswer, AgentMail};
 pub use answer::{
     Answer, BalanceAnswer, BatchAnswer, ClaimOverAnswer, CompatSetup, ConflictAnswer, CountAnswer,
     CountByAnswer, CycleAnswer, Detail, DetailOf, EachAnswer, EdgeAnswer, EpicAnswer, ExportAnswer,
-    ImportAnswer, InfoAnswer, InitAnswer, LinkedBead, LostClaim, NoteAnswer, PlaceAnswer, Progress,
-    PushBudgetStatus, RepairAnswer, RescuedAnswer, SettingAnswer, StatusAnswer, SyncAnswer, SyncErrorStatus,
-    SyncStatus, TextAnswer, TreeNode, UnfinishedAnswer, UnreadableAnswer, UpgradeAnswer, VerifyAnswer,
-    VersionAnswer,
+    HubErrorStatus, ImportAnswer, InfoAnswer, InitAnswer, LinkedBead, LostClaim, NoteAnswer, PlaceAnswer,
+    Progress, PushBudgetStatus, RepairAnswer, RescuedAnswer, SettingAnswer, StatusAnswer, SyncAnswer,
+    SyncErrorStatus, SyncStatus, TextAnswer, TreeNode, UnfinishedAnswer, UnreadableAnswer, UpgradeAnswer,
+    VerifyAnswer, VersionAnswer,
 };
 pub use brief::Brief;
 pub use daemon_status::{DaemonStatus, StepProgress};
@@ -74,8 +74,8 @@ pub use sessions::{HeartbeatAnswer, HeldAnswer, SessionAnswer, SilentClaim};
 pub use settings::SettingDescription;
 pub use style::Style;
 pub use upkeep::{
-    CheckAnswer, DoctorAnswer, MigrationAnswer, OrphanAnswer, OrphansAnswer, StoreSchema, TakenOverAnswer,
-    UninstallAnswer, status_word,
+    ArchivedAnswer, CheckAnswer, DoctorAnswer, MigrationAnswer, OrphanAnswer, OrphansAnswer, StoreSchema,
+    TakenOverAnswer, UninstallAnswer, status_word,
 };
 pub use wrap::wrap;
 

@@ -51,12 +51,17 @@ pub fn unblocked(out: &mut String, one: &Done, style: Style) {
 
 /// Writes the result of a sync.
 pub fn synced(out: &mut String, synced: &SyncAnswer) {
-    let what = match (&synced.remote, synced.pulled, synced.pushed) {
+    let SyncAnswer { remote, joined, pulled, pushed, .. } = synced;
+    let what = match (remote, joined, pulled, pushed) {
         (None, ..) => "Saved; there is no remote".to_owned(),
-        (Some(remote), true, true) => format!("Merged with {remote} and pushed"),
-        (Some(remote), true, false) => format!("Pulled from {remote}"),
-        (Some(remote), false, true) => format!("Pushed to {remote}"),
-        (Some(remote), false, false) => format!("Already up to date with {remote}"),
+        (Some(remote), Some(beads), _, pushed) => {
+            let and_pushed = if *pushed { " and pushed" } else { "" };
+            format!("Joined the store of {remote}{and_pushed}: {}", counted(*beads, "bead"))
+        }
+        (Some(remote), None, true, true) => format!("Merged with {remote} and pushed"),
+        (Some(remote), None, true, false) => format!("Pulled from {remote}"),
+        (Some(remote), None, false, true) => format!("Pushed to {remote}"),
+        (Some(remote), None, false, false) => format!("Already up to date with {remote}"),
     };
     let _ = writeln!(out, "{}", escape(&what));
     if synced.conflicts > 0 {

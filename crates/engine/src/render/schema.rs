@@ -26,7 +26,7 @@ use super::question::QuestionAnswer;
 use super::recap::FullRecap;
 use super::sessions::{HeartbeatAnswer, SessionAnswer};
 use super::settings::SettingDescription;
-use super::upkeep::{DoctorAnswer, MigrationAnswer, OrphansAnswer, UninstallAnswer};
+use super::upkeep::{ArchivedAnswer, DoctorAnswer, MigrationAnswer, OrphansAnswer, UninstallAnswer};
 use super::{DaemonStatus, HubAnswer, HubStatusAnswer};
 use crate::dialect::Dialect;
 use crate::failure::ErrorAnswer;
@@ -129,6 +129,7 @@ struct Batch<'a, B> {
 pub const OUTPUTS: &[(&str, Shape)] = &[
     ("activity", one::<ActivityAnswer>("activity")),
     ("agents", one::<Vec<AgentAnswer>>("agents")),
+    ("archive", one::<ArchivedAnswer>("archive")),
     ("blame", one::<Vec<BlameAnswer>>("blame")),
     ("blocked", BEADS),
     ("cancel", CLOSED),

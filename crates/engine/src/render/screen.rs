@@ -52,6 +52,7 @@ fn facts(detail: &Detail, style: Style) -> Vec<String> {
     if let (Some(at), Some(closer)) = (view.closed_at, &view.closed_by) {
         lines.push(format!("closed {} by {}", style.ago(at), by(closer)));
     }
+    lines.extend(view.archived.then(|| format!("archived; bd restore {} brings it back", view.id)));
     lines.extend(view.due_at.map(|due| format!("due {}", style.at(due))));
     lines.extend(view.defer_until.map(|until| format!("deferred until {}", style.at(until))));
     let estimate = view.estimated_minutes;

@@ -154,6 +154,7 @@ pub fn render(answer: &Answer, output: &Output) -> String {
         }
         Answer::Findings(findings) => self::findings(&mut out, findings, style),
         Answer::Repair(repair) => self::repair(&mut out, repair),
+        Answer::Archived(answer) => upkeep::archived(&mut out, answer),
         Answer::Orphans(orphans) => upkeep::orphans(&mut out, orphans),
         Answer::Daemon(daemon) => match daemon.pid {
             Some(pid) => {
@@ -312,6 +313,9 @@ fn status(out: &mut String, status: &StatusAnswer, style: Style) {
     for (name, count) in rows {
         let _ = writeln!(out, "{name:<12} {count:>6}");
     }
+    if summary.archived_issues > 0 {
+        let _ = writeln!(out, "{:<12} {:>6}", "archived", summary.archived_issues);
+    }
     if status.memories > 0 {
         let _ = writeln!(out, "{:<12} {:>6}", "memories", status.memories);
     }
@@ -349,6 +353,9 @@ fn status(out: &mut String, status: &StatusAnswer, style: Style) {
     }
     if let Some(error) = &sync.last_error {
         let _ = writeln!(out, "sync failing for {}: {}", age(error.age_ms), escape(&error.message));
+    }
+    if let Some(error) = &sync.hub_error {
+        let _ = writeln!(out, "no hub for {}: {}", age(error.age_ms), escape(&error.message));
     }
     if sync.conflicts > 0 {
         let _ = writeln!(out, "{:<12} {:>6}", "conflicts", sync.conflicts);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use beads_core::query::{Finding, Severity};
 use beads_core::{BeadId, EdgeKind, counted};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::escape::escape;
 
@@ -35,6 +35,38 @@ pub struct OrphanAnswer {
     pub kind: EdgeKind,
     /// `deleted`, or `unknown` for an id that no local bead ever had.
     pub reason: &'static str,
+}
+
+/// The output of `archive`.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ArchivedAnswer {
+    /// The ids of the archived beads.
+    pub archived: Vec<String>,
+    /// Whether nothing was changed.
+    pub dry_run: bool,
+    /// The time before which the beads were closed.
+    pub closed_before: String,
+}
+
+/// Writes how many beads were archived, and their ids.
+pub fn archived(out: &mut String, answer: &ArchivedAnswer) {
+    let (count, before) = (answer.archived.len(), &answer.closed_before);
+    if count == 0 {
+        let _ = writeln!(out, "no bead to archive: none was closed before {before}");
+        return;
+    }
+    let what = if count == 1 { "bead" } else { "beads" };
+    let verb = if answer.dry_run { "would archive" } else { "archived" };
+    let _ = writeln!(out, "{verb} {count} {what} closed before {before}:");
+    for id in &answer.archived {
+        let _ = writeln!(out, "  {id}");
+    }
+    if !answer.dry_run {
+        let _ = writeln!(
+            out,
+            "the next sync moves the content to branch beads/archive; bd list --archive reads it"
+        );
+    }
 }
 
 /// The output of `doctor`.

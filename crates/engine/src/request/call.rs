@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use beads_core::op::{ClaimNext, Close, Fence, NoteAdd};
-use beads_core::{Actor, Op, Text};
+use beads_core::{Actor, Op, Text, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -138,6 +138,14 @@ pub enum Call {
     },
     /// Lowers a garbage-collection floor that a wrong clock has raised.
     ResetGcFloor,
+    /// Archives the beads that were closed before a time.
+    Archive {
+        /// The time.
+        closed_before: Timestamp,
+        /// Only report what would be archived.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        dry_run: bool,
+    },
     /// Finds edges whose beads no longer exist.
     RepairDeps {
         /// Remove the edges that a deletion left behind.
@@ -268,7 +276,7 @@ impl Call {
             Self::Mutate(_) | Self::Atomic(_) | Self::Each(_) | Self::CloseAndClaim { .. } => true,
             Self::Note(_) | Self::Label(_) | Self::ResetGcFloor => true,
             Self::ResolveConflicts(_) | Self::UnclaimAll { .. } => true,
-            Self::Undo { dry_run, .. } => !dry_run,
+            Self::Undo { dry_run, .. } | Self::Archive { dry_run, .. } => !dry_run,
             Self::RepairDeps { fix } => *fix,
             Self::Wait { call, .. } | Self::Confirm { call } => call.mutates(),
             _ => false,

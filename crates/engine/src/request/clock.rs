@@ -84,6 +84,23 @@ impl LocalClock {
         self.local(time.ms()).strftime("%Y-%m-%d %H:%M").to_string()
     }
 
+    /// Formats a time as weekday, day, month and time of day.
+    pub fn day(&self, time: Timestamp) -> String {
+        self.local(time.ms()).strftime("%a %-d %b, %H:%M").to_string()
+    }
+
+    /// Formats the time of day, on whatever day.
+    pub fn time_of_day(&self, time: Timestamp) -> String {
+        self.local(time.ms()).strftime("%H:%M").to_string()
+    }
+
+    /// Returns when the local hour of a time began, in milliseconds since 1970.
+    pub fn hour_of(&self, time: Timestamp) -> u64 {
+        let local = self.local(time.ms());
+        let seconds = u64::try_from(i64::from(local.minute()) * 60 + i64::from(local.second())).unwrap_or(0);
+        (time.ms() - time.ms() % 1_000).saturating_sub(seconds * 1_000)
+    }
+
     fn local(&self, ms: u64) -> DateTime {
         let ms = i64::try_from(ms).unwrap_or(i64::MAX);
         self.zone.zone.to_datetime(jiff::Timestamp::from_millisecond(ms).unwrap_or_default())
@@ -111,6 +128,10 @@ mod tests {
         assert_eq!(clock.at(at("2026-11-21T20:30:00Z")), "tomorrow 15:30");
         assert_eq!(clock.at(at("2026-11-19T20:30:00Z")), "yesterday 15:30");
         assert_eq!(clock.at(at("2026-11-22T20:30:00Z")), "2026-11-22 15:30");
+        assert_eq!(clock.day(at("2026-11-22T03:30:00Z")), "Sat 21 Nov, 22:30");
+        assert_eq!(clock.time_of_day(at("2026-11-22T03:30:00Z")), "22:30");
+        let half = LocalClock { zone: Zone::from("<+0530>-05:30".to_owned()), ..clock };
+        assert_eq!(half.hour_of(at("2026-11-20T19:44:48.250Z")), at("2026-11-20T19:30:00Z").ms());
     }
 
     #[test]

@@ -28,6 +28,9 @@ pub enum Query {
         /// The ids; all beads if absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ids: Option<Vec<String>>,
+        /// Leave out beads that were closed before this time.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        closed_since: Option<Timestamp>,
     },
     /// Which beads wait for which, without their texts.
     Links {
@@ -38,6 +41,8 @@ pub enum Query {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         closed: bool,
     },
+    /// The archived beads that match a filter.
+    Archived(Filter),
     /// All deleted beads.
     Deleted,
     /// Deleted beads, by id.

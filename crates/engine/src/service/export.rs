@@ -12,9 +12,11 @@ use beads_core::{BeadView, EdgeKind, State, export_jsonl, export_legacy_store};
 use beads_store::{open_regular, replace_file};
 
 use super::Service;
+use super::archived::WithArchive;
 use super::reader::Reader;
 use crate::escape::{escape_json, escape_lines};
 use crate::failure::Failure;
+use crate::place::Place;
 use crate::render::{Answer, ArrowAnswer, ExportAnswer, NodeAnswer, csv, dot, markdown, mermaid};
 use crate::request::{ExportFormat, Request};
 
@@ -141,8 +143,15 @@ impl Service {
 }
 
 impl Reader<'_> {
+    /// Renders all beads in a file format. Archived beads are exported as closed ones.
+    pub(super) fn export_all(&self, place: &Place, format: ExportFormat) -> Result<Answer, Failure> {
+        let whole = WithArchive::read(place, self.catalog.state())?;
+        let catalog = whole.as_ref().map_or(self.catalog, |whole| &whole.catalog);
+        Ok(Reader { catalog, ..*self }.export(format))
+    }
+
     /// Renders all beads in a file format.
-    pub(super) fn export(&self, format: ExportFormat) -> Answer {
+    fn export(&self, format: ExportFormat) -> Answer {
         let (beads, content) = self.exported(format);
         Answer::Exported(ExportAnswer { format, beads, path: None, content: Some(content) })
     }

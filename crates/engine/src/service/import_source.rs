@@ -10,13 +10,17 @@ use beads_core::import::{
 use beads_store::open_regular;
 use beads_store::progress::Step;
 
+use super::archived::WithArchive;
 use super::import::IMPORT;
 use crate::failure::{Code, Failure};
+use crate::place::Place;
 use crate::render::Answer;
 use crate::request::ImportSource;
 
-/// Compares a file with the beads, field by field.
-pub(super) fn compare_file(path: &Path, name: &str, state: &State) -> Result<Answer, Failure> {
+/// Compares a file with the beads, archived ones included, field by field.
+pub(super) fn compare_file(place: &Place, path: &Path, name: &str, state: &State) -> Result<Answer, Failure> {
+    let whole = WithArchive::read(place, state)?;
+    let state = whole.as_ref().map_or(state, |whole| whole.catalog.state());
     let mut compare = Compare::default();
     each_batch(path, &mut |_| (), |batch| match batch {
         Batch::Lines(lines) => {

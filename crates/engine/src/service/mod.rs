@@ -1,6 +1,7 @@
 //! Answers requests on an open store. The daemon and a command without a daemon both use this code.
 
 mod archive;
+mod archived;
 mod atomic;
 mod claims;
 mod clients;
@@ -261,6 +262,8 @@ impl Service {
         output: &Output,
         format_before: u64,
     ) -> Reply {
+        let waited = matches!(request.call, Call::Wait { .. });
+        let result = if waited { result.map_err(Failure::after_waiting) } else { result };
         let handed_out = result.as_ref().map(|answer| claims(answer, request)).unwrap_or_default();
         let unconfirmed = match &result {
             Ok(Answer::Unconfirmed(claimed)) => {
@@ -402,11 +405,14 @@ impl Service {
                 .with_archive(JournalCopy::default(), &Default::default(), |archive| Ok(archive.validate())),
             Call::Repair { .. } => repair_plan(&self.place),
             Call::ResetGcFloor => self.reset_gc_floor(request),
+            Call::Archive { closed_before, dry_run } => self.archive(request, *closed_before, *dry_run),
             Call::RepairDeps { fix } => self.repair_deps(request, *fix, output.dialect),
             Call::ImportRescued { .. } => self.import_rescued(request),
             Call::Import { source, .. } => self.import(request, source),
-            Call::CompareFile { path, name } => compare_file(path, name, self.replica.catalog().state()),
-            Call::Export { format, .. } => Ok(self.reader().export(*format)),
+            Call::CompareFile { path, name } => {
+                compare_file(&self.place, path, name, self.replica.catalog().state())
+            }
+            Call::Export { format, .. } => self.reader().export_all(&self.place, *format),
             Call::ConfigGet { key } => self.config_get(key),
             Call::ConfigSet { key, value } => self.config_set(request, key, value),
             Call::ConfigUnset { key } => self.config_unset(request, key),

@@ -56,6 +56,11 @@ impl Service {
         if let Op::Close(close) = op {
             self.check_commits(close)?;
         }
+        if let Op::Restore(restore) = op
+            && !dry_run
+        {
+            self.thaw(&restore.id)?;
+        }
         if dry_run {
             let applied = self.replica.dry_run(op, &caller)?;
             let mut catalog = self.replica.catalog().clone();

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::Service;
 use super::archive::is_about_the_past;
+use super::archived::{is_about_archived, query_archived};
 use super::planning::DEFAULT_MINUTES;
 use super::reader::Reader;
 use super::row_cache::LONG_LIST;
@@ -27,6 +28,9 @@ impl Service {
                 self.with_archive(self.replica.copy_unsaved()?, &work, |archive| archive.query(query))
             }
             Query::Status => self.reader().status(self.status_facts()?),
+            query if is_about_archived(self.replica.catalog(), query) => {
+                query_archived(&self.place, self.reader(), query, output)
+            }
             Query::Events(asked) => self.events(asked),
             Query::ClaimOver { fence } => self.claim_over(fence.0),
             query => {
@@ -118,7 +122,9 @@ impl Reader<'_> {
                 });
                 Ok(Answer::Beads(views.collect::<Result<_, Failure>>()?))
             }
-            Query::Overview { ids } => Ok(Answer::Overview(catalog.overview(ids.as_deref()))),
+            Query::Overview { ids, closed_since } => {
+                Ok(Answer::Overview(catalog.overview(ids.as_deref(), *closed_since)))
+            }
             Query::Links { around, closed } => {
                 let asked = DrawingRequest { around: around.clone(), closed: *closed };
                 Ok(Answer::Links(catalog.links(&asked, DEFAULT_MINUTES, now_ms)?))
@@ -162,6 +168,7 @@ impl Reader<'_> {
             | Query::Activity(_)
             | Query::Agents { .. }
             | Query::Status
+            | Query::Archived(_)
             | Query::Events(_)
             | Query::ClaimOver { .. } => Err(Failure::internal("not a query about the current beads")),
         }

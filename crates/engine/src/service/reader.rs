@@ -6,6 +6,7 @@ use beads_core::{BeadView, Catalog, Lineage, Stamp, State, Status, Timestamp};
 
 use super::Service;
 use super::archive::{ArchiveCopy, is_about_the_past};
+use super::archived::{is_about_archived, query_archived};
 use super::import_source::compare_file;
 use super::repair::repair_plan;
 use super::row_cache::RowCache;
@@ -132,9 +133,14 @@ impl LongQuestion {
         let answer = |extra: Extra| match (extra, call) {
             (Extra::Archive(archive), _) => archive.with(&catalog, now_ms, |archive| archive.call(call)),
             (Extra::Status(facts), _) => reader.status(*facts),
+            (Extra::Nothing, Call::Query(query)) if is_about_archived(&catalog, query) => {
+                query_archived(&self.place, reader, query, &self.output)
+            }
             (Extra::Nothing, Call::Query(query)) => reader.query(query, &self.output),
-            (Extra::Nothing, Call::Export { format, .. }) => Ok(reader.export(*format)),
-            (Extra::Nothing, Call::CompareFile { path, name }) => compare_file(path, name, catalog.state()),
+            (Extra::Nothing, Call::Export { format, .. }) => reader.export_all(&self.place, *format),
+            (Extra::Nothing, Call::CompareFile { path, name }) => {
+                compare_file(&self.place, path, name, catalog.state())
+            }
             _ => Err(Failure::internal("not a long query")),
         };
         call.check_paths().and(extra).and_then(answer)
@@ -153,6 +159,7 @@ impl Service {
             Call::Validate | Call::CompareFile { .. } | Call::Import { .. } => return true,
             Call::Repair { .. } | Call::ImportRescued { .. } => return true,
             Call::Query(query) if is_about_the_past(query) => return true,
+            Call::Query(query) if is_about_archived(self.replica.catalog(), query) => return true,
             _ => {}
         }
         let all = self.replica.catalog().state().beads().len() > LONG_BEADS;
@@ -163,7 +170,7 @@ impl Service {
                     filter.limit.is_none_or(|limit| limit > SHORT_LIST)
                 }
                 Query::Ready(asked) => asked.filter.limit.is_none_or(|limit| limit > SHORT_LIST),
-                Query::Overview { ids: None }
+                Query::Overview { ids: None, .. }
                 | Query::Blocked(_)
                 | Query::Links { .. }
                 | Query::Deleted

@@ -89,6 +89,7 @@ impl Service {
                 age_ms: now_ms.saturating_sub(error.since_ms),
                 attempts: error.attempts,
             }),
+            hub_error: self.hub_error(),
             lost_claims: self.lost_claims(),
             push_budget: self.push_budget_status(),
             claim_refs_refused: self.claim_refs.refused.as_ref().map(|refused| refused.reason.clone()),

@@ -4,6 +4,7 @@ use beads_core::{Salvage, Snapshot};
 use beads_store::{GitRepository, REF, Repository};
 
 use super::archive::Archive;
+use super::archived;
 use crate::failure::{Code, Failure};
 use crate::place::Place;
 use crate::render::Answer;
@@ -40,6 +41,7 @@ impl Archive<'_> {
             );
             findings.push(repository_finding(Code::UnreadableRef, message));
         }
+        findings.extend(archived::finding(self.repository, self.catalog));
         findings.extend(self.catalog.findings(self.now_ms));
         Answer::Findings(findings)
     }

@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use beads_store::hub::{
-    Attached, ClaimAnswer, ClaimNews, ClaimRequest, Compaction, Fetched, Hub, HubCursor, Member,
+    Attached, ClaimAnswer, ClaimNews, ClaimRequest, Compaction, Fetched, FoldOutcome, Hub, HubCursor, Member,
+    SnapshotHead, Snapshots,
 };
 use beads_store::{Error, Result};
 
@@ -114,21 +115,47 @@ impl Hub for Connection {
         self.talk(move |server, ticket| server.fetch(ticket, &cursor))
     }
 
-    fn snapshot(&mut self) -> Result<Option<(HubCursor, Vec<u8>)>> {
-        self.talk(|server, ticket| server.snapshot(ticket))
-    }
-
     fn claim(&mut self, seq: u64, cursor: &HubCursor, request: &ClaimRequest) -> Result<ClaimAnswer> {
         let (cursor, request) = (cursor.clone(), request.clone());
         self.talk(move |server, ticket| server.claim(ticket, seq, &cursor, &request))
+    }
+}
+
+impl Snapshots for Connection {
+    fn snapshot(&mut self) -> Result<Option<SnapshotHead>> {
+        self.talk(|server, ticket| server.snapshot(ticket))
+    }
+
+    fn snapshot_part(&mut self, token: &str, part: u32) -> Result<Option<Vec<u8>>> {
+        let token = token.to_owned();
+        self.talk(move |server, ticket| server.snapshot_part(ticket, &token, part))
     }
 
     fn compaction(&mut self) -> Result<Compaction> {
         self.talk(|server, ticket| server.compaction(ticket))
     }
 
-    fn fold(&mut self, upto: &HubCursor, _digest: &str, payload: &[u8]) -> Result<String> {
-        let (upto, payload) = (upto.clone(), payload.to_vec());
-        self.talk(move |server, ticket| server.fold(ticket, &upto, &payload))
+    fn begin_snapshot(&mut self, upto: &HubCursor, part_bytes: u32) -> Result<Option<String>> {
+        let upto = upto.clone();
+        self.talk(move |server, ticket| server.begin_snapshot(ticket, &upto, part_bytes))
+    }
+
+    fn put_part(&mut self, token: &str, part: u32, payload: &[u8]) -> Result<bool> {
+        let (token, payload) = (token.to_owned(), payload.to_vec());
+        self.talk(move |server, ticket| server.put_part(ticket, &token, part, &payload))
+    }
+
+    fn propose(&mut self, token: &str, parts: u32, digest: &str) -> Result<FoldOutcome> {
+        let (token, digest) = (token.to_owned(), digest.to_owned());
+        self.talk(move |server, ticket| server.propose(ticket, &token, parts, &digest))
+    }
+
+    fn confirm(&mut self, upto: &HubCursor, digest: &str) -> Result<FoldOutcome> {
+        let (upto, digest) = (upto.clone(), digest.to_owned());
+        self.talk(move |server, ticket| server.confirm(ticket, &upto, &digest))
+    }
+
+    fn trim(&mut self) -> Result<bool> {
+        self.talk(Server::trim)
     }
 }

@@ -3,9 +3,7 @@
 use std::sync::PoisonError;
 
 use beads_store::Result;
-use beads_store::hub::{
-    Attached, ClaimAnswer, ClaimNews, ClaimRequest, Compaction, Fetched, Hub, HubCursor, Member,
-};
+use beads_store::hub::{Attached, ClaimAnswer, ClaimNews, ClaimRequest, Fetched, Hub, HubCursor, Member};
 
 use super::fleet::Shared;
 use super::server::{Server, Ticket};
@@ -82,19 +80,7 @@ impl Hub for FarHub<'_> {
         self.talk(|server, ticket| server.fetch(ticket, cursor))
     }
 
-    fn snapshot(&mut self) -> Result<Option<(HubCursor, Vec<u8>)>> {
-        self.talk(|server, ticket| server.snapshot(ticket))
-    }
-
     fn claim(&mut self, seq: u64, cursor: &HubCursor, request: &ClaimRequest) -> Result<ClaimAnswer> {
         self.commit(|server, ticket| server.claim(ticket, seq, cursor, request))
-    }
-
-    fn compaction(&mut self) -> Result<Compaction> {
-        self.talk(|server, ticket| server.compaction(ticket))
-    }
-
-    fn fold(&mut self, upto: &HubCursor, _digest: &str, payload: &[u8]) -> Result<String> {
-        self.talk(|server, ticket| server.fold(ticket, upto, payload))
     }
 }

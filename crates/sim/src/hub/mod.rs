@@ -4,17 +4,20 @@
 //!
 //! The oracle checks that no bead is held by two machines at once, that every acknowledged write is present or
 //! among the conflicts, that all replicas are equal in the end and equal to the join of all that any of them
-//! ever had (which is what a sync over Git yields), and that nothing is appended twice.
+//! ever had (which is what a sync over Git yields), that nothing is appended twice, and that the hub keeps nothing that is no longer
+//! needed.
 
 mod connection;
 mod far_hub;
 mod fleet;
+mod folds;
 mod node;
 mod run;
 mod scenario;
 mod server;
 
 pub use fleet::{HubDrain, HubDrainReport, HubFleet, HubFleetReport};
+pub use run::SNAPSHOTS;
 pub use scenario::HubScenario;
 
 /// The seeds of the default run: all below this one.
@@ -33,12 +36,22 @@ pub enum HubBug {
     PayloadNotCompared,
     /// A promoted standby grants claims as if nothing had happened.
     TimelineIgnored,
+    /// A snapshot is read while its parts arrive.
+    HalfSnapshotRead,
+    /// Deltas are deleted when a snapshot of them was proposed, before a second replica has confirmed it.
+    TrimmedTooEarly,
 }
 
 impl HubBug {
     /// All of them.
-    pub const ALL: [Self; 4] =
-        [Self::NoGate, Self::RetryWithoutIdentity, Self::PayloadNotCompared, Self::TimelineIgnored];
+    pub const ALL: [Self; 6] = [
+        Self::NoGate,
+        Self::RetryWithoutIdentity,
+        Self::PayloadNotCompared,
+        Self::TimelineIgnored,
+        Self::HalfSnapshotRead,
+        Self::TrimmedTooEarly,
+    ];
 }
 
 /// Runs one seed. `Ok` is the trace; `Err` is a report with the seed and a shrunk trace.

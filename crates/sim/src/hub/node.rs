@@ -4,8 +4,8 @@
 use beads_core::op::{ClaimBead, ClaimNext, Unclaim};
 use beads_core::{Actor, Lineage, Op, Stamp};
 use beads_store::hub::{
-    ClaimAnswer, ClaimRequest, Grant, Hub, HubCopy, HubCursor, HubHistory, HubSession, MAX_CANDIDATES,
-    Member, Outgoing, compact, draw_uuid,
+    ClaimAnswer, ClaimRequest, FoldOutcome, Grant, Hub, HubCopy, HubCursor, HubHistory, HubSession,
+    MAX_CANDIDATES, Member, Outgoing, compact, draw_uuid, read_snapshot,
 };
 use beads_store::{Caller, Error, Replica};
 
@@ -214,9 +214,9 @@ impl Node {
         let attached = hub.attach(&member, &cursor, &claims)?;
         self.session.attached(&attached, now_ms);
         if attached.history != HubHistory::Same
-            && let Some((cursor, payload)) = hub.snapshot()?
+            && let Some(copy) = read_snapshot(hub)?
         {
-            self.session.restarted(replica, HubCopy::from_snapshot(cursor, &payload)?);
+            self.session.restarted(replica, copy);
         }
         self.fetch(hub)?;
         let replica = self.replica.as_mut().ok_or("the process is not running".to_owned())?;
@@ -322,7 +322,8 @@ impl Node {
             return Ok("not attached".into());
         }
         match compact(hub, &self.session.replica, FOLD_MIN_BYTES) {
-            Ok(Some((_, outcome))) if outcome == "differs" => Err("two machines folded differently".into()),
+            Ok(Some((_, FoldOutcome::Differs))) => Err("two machines folded differently".into()),
+            Ok(Some((_, FoldOutcome::Incomplete))) => Err("a complete snapshot was refused".into()),
             Ok(outcome) => Ok(format!("{outcome:?}")),
             Err(error) => self.failed(&error),
         }

@@ -20,6 +20,9 @@ const START_MS: u64 = 1_700_000_000_000;
 /// The initial number of beads: few, so that machines collide.
 const BEADS: usize = 3;
 
+/// The beginning of the last line of a trace, before the number of snapshots of several parts that were confirmed.
+pub const SNAPSHOTS: &str = "snapshots of several parts: ";
+
 /// A scenario in progress.
 struct HubRun {
     nodes: Vec<Node>,
@@ -85,7 +88,11 @@ impl HubRun {
             report?;
         }
         self.heal()?;
-        self.judge()
+        self.judge()?;
+        self.clean_up()?;
+        let confirmed = self.network.server.borrow().confirmed_snapshots();
+        self.trace.push(format!("{SNAPSHOTS}{confirmed}"));
+        Ok(())
     }
 
     fn now_ms(&self) -> u64 {
@@ -279,6 +286,22 @@ impl HubRun {
             parsed.check_all(&node.facts).map_err(lost)?;
         }
         self.claim_all()
+    }
+
+    /// Compacts, and checks that nothing is left of attempts and snapshots that are no longer needed.
+    fn clean_up(&mut self) -> Result<(), Violation> {
+        let mut dice = Dice::new(2);
+        self.pass(2 * LEASE_MS);
+        for _ in 0..3 {
+            for index in 0..self.nodes.len() {
+                self.act(index, Action::Exchange, &mut dice)?;
+                self.act(index, Action::Compact, &mut dice)?;
+            }
+        }
+        if self.network.server.borrow().has_leftover() {
+            return Err("the hub keeps what is no longer needed".into());
+        }
+        Ok(())
     }
 
     /// Checks that a closed bead stays closed, and that every open one can be claimed once all leases are over.

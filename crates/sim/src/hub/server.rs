@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use beads_core::Timestamp;
 use beads_store::Error;
 use beads_store::hub::{
-    Attached, ClaimAnswer, ClaimNews, ClaimNewsState, ClaimRequest, Compaction, Fetched, Grant, HUB_TAG,
-    HubCursor, HubHistory, HubRow, RowContent, lineage_key,
+    Attached, ClaimAnswer, ClaimNews, ClaimNewsState, ClaimRequest, Fetched, Grant, HUB_TAG, HubCursor,
+    HubHistory, HubRow, RowContent, lineage_key,
 };
 
 use super::HubBug;
+use super::folds::Folds;
 use crate::dice::Dice;
 
 type Result<T> = std::result::Result<T, Error>;
@@ -22,15 +23,13 @@ type Fence = (u64, u32);
 
 /// What the database holds.
 #[derive(Debug, Clone, Default)]
-struct Tables {
+pub(super) struct Tables {
     epoch: u32,
     timeline: u32,
     hold_until: Option<u64>,
     longest_lease_ms: u64,
-    rows: Vec<HubRow>,
-    snapshot: Option<(HubCursor, Vec<u8>)>,
-    /// A snapshot that waits for a second opinion, and the replica that proposed it.
-    proposed: Option<(HubCursor, Vec<u8>, String)>,
+    pub rows: Vec<HubRow>,
+    pub folds: Folds,
     claims: BTreeMap<String, ClaimRow>,
     machines: BTreeMap<String, MachineRow>,
     /// The identities of all deltas that were ever appended.
@@ -65,14 +64,14 @@ enum Recorded {
 /// A database server.
 #[derive(Debug)]
 pub struct Server {
-    tables: Tables,
+    pub(super) tables: Tables,
     standby: Tables,
     /// The timeline of the running server, which changes when the standby is promoted.
     timeline: u32,
     /// The clock of the database.
     pub now_ms: u64,
-    dice: Dice,
-    bug: Option<HubBug>,
+    pub(super) dice: Dice,
+    pub(super) bug: Option<HubBug>,
     /// Whether a fetch returns only a few deltas.
     pub short_fetches: bool,
     /// In virtual time: when the run began, and when the gate is free.
@@ -151,12 +150,12 @@ impl Server {
     fn head(&self) -> u64 {
         let visible = self.tables.rows.last().map_or(0, |row| row.cursor.n);
         let hidden = self.uncommitted.iter().map(|row| row.cursor.n).max().unwrap_or(0);
-        let covered = self.tables.snapshot.as_ref().map_or(0, |(cursor, _)| cursor.n);
+        let covered = self.tables.folds.covered().map_or(0, |cursor| cursor.n);
         visible.max(hidden).max(covered)
     }
 
     fn history(&self, cursor: &HubCursor) -> HubHistory {
-        let covered = self.tables.snapshot.as_ref().map(|(cursor, _)| cursor);
+        let covered = self.tables.folds.covered();
         if cursor.n == 0 {
             return if covered.is_some() { HubHistory::Behind } else { HubHistory::Same };
         }
@@ -200,7 +199,7 @@ impl Server {
         (Attached { last_seq, head: self.head(), history, holding, now_ms: self.now_ms }, epoch)
     }
 
-    fn check(&self, ticket: &Ticket) -> Result<()> {
+    pub(super) fn check(&self, ticket: &Ticket) -> Result<()> {
         let moved = self.tables.timeline != self.timeline && self.bug != Some(HubBug::TimelineIgnored);
         let machine = self.tables.machines.get(&ticket.replica);
         let attached = machine.is_some_and(|machine| machine.epoch == ticket.epoch);
@@ -284,46 +283,6 @@ impl Server {
         let count = rows.len();
         let limit = if self.short_fetches { 1 + self.dice.index(6) } else { count };
         Ok(Fetched { rows: rows.into_iter().take(limit).collect(), more: count > limit })
-    }
-
-    pub fn snapshot(&self, ticket: &Ticket) -> Result<Option<(HubCursor, Vec<u8>)>> {
-        self.check(ticket)?;
-        Ok(self.tables.snapshot.clone())
-    }
-
-    pub fn compaction(&self, ticket: &Ticket) -> Result<Compaction> {
-        self.check(ticket)?;
-        let size = |row: &HubRow| match &row.content {
-            RowContent::Payload(payload) => 64 + payload.len() as u64,
-            RowContent::Grant(_) => 64,
-        };
-        let proposed = self.tables.proposed.as_ref();
-        Ok(Compaction {
-            delta_bytes: self.tables.rows.iter().map(size).sum(),
-            snapshot_bytes: self.tables.snapshot.as_ref().map_or(0, |(_, payload)| payload.len() as u64),
-            proposed: proposed.map(|(cursor, _, by)| (cursor.n, by.clone())),
-        })
-    }
-
-    pub fn fold(&mut self, ticket: &Ticket, upto: &HubCursor, payload: &[u8]) -> Result<String> {
-        self.check(ticket)?;
-        if !self.tables.rows.iter().any(|row| row.cursor == *upto) {
-            return Ok("stale".into());
-        }
-        match self.tables.proposed.take() {
-            Some((cursor, known, by)) if cursor == *upto && by != ticket.replica => {
-                if known != payload {
-                    return Ok("differs".into());
-                }
-                self.tables.rows.retain(|row| row.cursor.n > upto.n);
-                self.tables.snapshot = Some((cursor, known));
-                Ok("confirmed".into())
-            }
-            _ => {
-                self.tables.proposed = Some((upto.clone(), payload.to_vec(), ticket.replica.clone()));
-                Ok("proposed".into())
-            }
-        }
     }
 
     fn record_claims(&mut self, replica: &str, n: u64, news: &[ClaimNews]) {

@@ -1,8 +1,6 @@
 //! Folds the deltas of a hub into a snapshot.
 
-use sha2::{Digest, Sha256};
-
-use super::{Hub, HubCopy};
+use super::{Compaction, FoldOutcome, Hub, HubCopy, Snapshots, read_snapshot, snapshot_digest};
 use crate::Result;
 
 /// Deltas are folded into a snapshot when they are this many times as large as the last one, and larger than
@@ -11,21 +9,67 @@ const FOLD_FACTOR: u64 = 4;
 /// The usual minimum.
 pub const FOLD_MIN_BYTES: u64 = 1024 * 1024;
 
+/// What a replica can do for the size of the hub.
+enum Work {
+    /// Propose a snapshot.
+    Propose,
+    /// Give a second opinion on the snapshot up to this number.
+    Confirm(u64),
+}
+
+impl Compaction {
+    fn work(&self, own: &str, min_bytes: u64) -> Option<Work> {
+        match &self.proposed {
+            Some((_, by)) if by == own => None,
+            Some((upto, _)) => Some(Work::Confirm(*upto)),
+            None if self.writing => None,
+            None => {
+                let is_due = self.delta_bytes > (FOLD_FACTOR * self.snapshot_bytes).max(min_bytes);
+                is_due.then_some(Work::Propose)
+            }
+        }
+    }
+
+    /// Returns whether [`compact`] has something to do for a replica.
+    pub fn is_due(&self, own: &str, min_bytes: u64) -> bool {
+        self.leftover || self.work(own, min_bytes).is_some()
+    }
+}
+
 /// Proposes a snapshot if the deltas have become much larger than the last one, or gives a second opinion on
-/// that of another replica. Both fold what the hub holds, not what this replica knows. Returns the number up
-/// to which the snapshot goes and what the hub answered; `None` if there is nothing to do.
-pub fn compact(hub: &mut impl Hub, own: &str, min_bytes: u64) -> Result<Option<(u64, String)>> {
+/// that of another replica. Both fold what the hub holds, not what this replica knows. Also deletes what the hub
+/// no longer needs. Returns the number up to which the snapshot goes and what became of it; `None` if there was
+/// nothing to fold.
+pub fn compact<H: Hub + Snapshots>(
+    hub: &mut H,
+    own: &str,
+    min_bytes: u64,
+) -> Result<Option<(u64, FoldOutcome)>> {
     let due = hub.compaction()?;
-    let upto = match &due.proposed {
-        Some((_, by)) if by == own => return Ok(None),
-        Some((upto, _)) => Some(*upto),
-        None if due.delta_bytes > (FOLD_FACTOR * due.snapshot_bytes).max(min_bytes) => None,
+    if due.leftover {
+        while hub.trim()? {}
+    }
+    let (upto, outcome) = match due.work(own, min_bytes) {
         None => return Ok(None),
+        Some(Work::Propose) => {
+            let copy = fold(hub, None)?;
+            (copy.cursor.n, propose(hub, &copy, due.part_bytes)?)
+        }
+        Some(Work::Confirm(upto)) => {
+            let copy = fold(hub, Some(upto))?;
+            let digest = snapshot_digest(copy.encode()?.chunks(part_length(due.part_bytes)));
+            (copy.cursor.n, hub.confirm(&copy.cursor, &digest)?)
+        }
     };
-    let mut copy = match hub.snapshot()? {
-        Some((cursor, payload)) => HubCopy::from_snapshot(cursor, &payload)?,
-        None => HubCopy::default(),
-    };
+    if outcome == FoldOutcome::Confirmed {
+        while hub.trim()? {}
+    }
+    Ok(Some((upto, outcome)))
+}
+
+/// Folds the snapshot and the deltas of the hub, up to a number or the newest one.
+fn fold<H: Hub + Snapshots>(hub: &mut H, upto: Option<u64>) -> Result<HubCopy> {
+    let mut copy = read_snapshot(hub)?.unwrap_or_default();
     loop {
         let fetched = hub.fetch_since(&copy.cursor)?;
         let wanted = |n: u64| upto.is_none_or(|upto| n <= upto);
@@ -33,11 +77,26 @@ pub fn compact(hub: &mut impl Hub, own: &str, min_bytes: u64) -> Result<Option<(
             copy.fold(row)?;
         }
         if !fetched.more || upto.is_some_and(|upto| copy.cursor.n >= upto) {
-            break;
+            return Ok(copy);
         }
     }
+}
+
+/// Writes a snapshot part by part, and proposes it. A crash in between leaves an attempt that no machine reads.
+fn propose<H: Snapshots>(hub: &mut H, copy: &HubCopy, part_bytes: u32) -> Result<FoldOutcome> {
     let payload = copy.encode()?;
-    let digest = Sha256::digest(&payload).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let outcome = hub.fold(&copy.cursor, &digest, &payload)?;
-    Ok(Some((copy.cursor.n, outcome)))
+    let Some(token) = hub.begin_snapshot(&copy.cursor, part_bytes)? else { return Ok(FoldOutcome::Stale) };
+    let mut count = 0;
+    for part in payload.chunks(part_length(part_bytes)) {
+        if !hub.put_part(&token, count, part)? {
+            return Ok(FoldOutcome::Stale);
+        }
+        count += 1;
+    }
+    let digest = snapshot_digest(payload.chunks(part_length(part_bytes)));
+    hub.propose(&token, count, &digest)
+}
+
+fn part_length(part_bytes: u32) -> usize {
+    (part_bytes as usize).max(1)
 }

@@ -98,7 +98,8 @@ impl HubCopy {
             return Err(invalid(format!("delta {} follows delta {}", row.cursor.n, self.cursor.n)));
         }
         if !self.state.accepts(&delta) {
-            // Garbage collection dropped the beads that it refers to.
+            // Garbage collection dropped the beads that it refers to, or it is a part of a bead whose content never
+            // was on the hub, such as a claim. Its writer has the whole bead, which it appends then.
             delta = delta.without_unknown_beads(&self.state).0;
         }
         self.state.join_delta(&delta)?;
@@ -138,7 +139,7 @@ impl HubCopy {
         }
         for (row, delta) in decoded {
             let base = self.beads_of(&delta);
-            let delta = self.fold_decoded(row, delta)?;
+            let mut delta = self.fold_decoded(row, delta)?;
             let is_own = row.replica == own;
             taken.own |= is_own && matches!(row.content, RowContent::Payload(_));
             if self.is_detached {
@@ -155,12 +156,32 @@ impl HubCopy {
                 conflicts = concurrent_writes_to(&base, replica.catalog().state(), &self.state);
                 replica.hub_writes.filter(&mut conflicts);
             }
-            taken.news += usize::from(replica.take_noted(delta, conflicts, row.content.fits_a_record())?);
+            let grew = self.complete_hollow(&mut delta, replica.catalog().state());
+            let fits = !grew && row.content.fits_a_record();
+            taken.news += usize::from(replica.take_noted(delta, conflicts, fits)?);
         }
         if !self.is_detached {
             self.state.share_memory_with(replica.catalog().state());
         }
         Ok(taken)
+    }
+
+    /// Completes the parts of beads in a delta whose content the replica has given up to the archive. The copy
+    /// has that content: it took the delta. Returns whether there were any.
+    fn complete_hollow(&self, delta: &mut Delta, known: &State) -> bool {
+        if known.accepts(delta) {
+            return false;
+        }
+        let mut completed = false;
+        for (lineage, patch) in &mut delta.beads {
+            if known.bead(lineage).is_some_and(SharedBead::is_hollow)
+                && let Some(whole) = self.state.bead(lineage).filter(|bead| !bead.is_hollow())
+            {
+                *patch = Patch::from(whole.as_ref());
+                completed = true;
+            }
+        }
+        completed
     }
 
     /// Joins a copy that was fetched from the beginning into a replica, and returns whether that brought

@@ -10,6 +10,7 @@ mod outgoing;
 mod payload;
 pub mod postgres;
 mod session;
+mod snapshot;
 
 use beads_core::{Actor, Lineage, Stamp, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -19,11 +20,12 @@ pub use copy::{HubCopy, TakenRows};
 pub use outgoing::{ClaimNews, ClaimNewsState, Outgoing, is_hub_fence, lineage_key};
 pub use payload::{MAX_PAYLOAD_BYTES, decode_payload, encode_payload};
 pub use session::{HubSession, draw_uuid};
+pub use snapshot::{Compaction, FoldOutcome, SnapshotHead, Snapshots, read_snapshot, snapshot_digest};
 
 use crate::Result;
 
 /// The version of the hub's tables and functions that this program needs.
-pub const HUB_VERSION: i32 = 1;
+pub const HUB_VERSION: i32 = 2;
 
 /// The tag in the low 16 bits of the fences that a hub grants. No replica generates it.
 pub const HUB_TAG: u16 = 47_806;
@@ -145,18 +147,8 @@ pub enum ClaimAnswer {
     Hold(u64),
 }
 
-/// Whether a store should be compacted.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Compaction {
-    /// The size of the deltas.
-    pub delta_bytes: u64,
-    /// The size of the confirmed snapshot; 0 if there is none.
-    pub snapshot_bytes: u64,
-    /// The number up to which another replica proposes a snapshot, and that replica.
-    pub proposed: Option<(u64, String)>,
-}
-
-/// The transport to a hub. After an error, call [`attach`](Self::attach) again before anything else.
+/// The transport to a hub; [`Snapshots`] has the calls for compaction. After an error, call
+/// [`attach`](Self::attach) again before anything else.
 pub trait Hub {
     /// Attaches this machine, and repeats its live claims.
     fn attach(&mut self, member: &Member, cursor: &HubCursor, claims: &[ClaimNews]) -> Result<Attached>;
@@ -171,15 +163,6 @@ pub trait Hub {
     /// Returns deltas after a cursor, oldest first; none if there are none.
     fn fetch_since(&mut self, cursor: &HubCursor) -> Result<Fetched>;
 
-    /// Returns the snapshot that replaces the oldest deltas, if there is one.
-    fn snapshot(&mut self) -> Result<Option<(HubCursor, Vec<u8>)>>;
-
     /// Asks for one of several beads. A repetition under the same number returns the first answer.
     fn claim(&mut self, seq: u64, cursor: &HubCursor, request: &ClaimRequest) -> Result<ClaimAnswer>;
-
-    /// Returns whether the store should be compacted.
-    fn compaction(&mut self) -> Result<Compaction>;
-
-    /// Proposes a snapshot up to a cursor, or confirms the one that another replica proposed.
-    fn fold(&mut self, upto: &HubCursor, digest: &str, payload: &[u8]) -> Result<String>;
 }

@@ -1,13 +1,17 @@
--- The beads hub, version 1. `bd hub init` runs this file in one transaction; `bd hub init --print-sql` prints
--- it. Everything can be run again: tables are kept, functions are replaced.
+-- The beads hub, version 2. `bd hub init` and `bd hub upgrade` run this file in one transaction;
+-- `bd hub init --print-sql` prints it with that transaction. Everything can be run again: tables are kept and
+-- brought up to this version, functions are replaced.
 --
 -- The role beads_member may call the functions below and nothing else. Grant it to every login role that
 -- uses a hub:  GRANT beads_member TO alice;
 -- To keep a store to one team, set its member role:  UPDATE beads.store SET member = 'team_a' WHERE id = '…';
+-- For machines behind a slow line, make snapshots of smaller parts:  UPDATE beads.store SET part_bytes = 524288;
 --
 -- Errors: BH001 attach again, BH002 another history, BH003 the replica id is in use elsewhere, BH004 wrong
--- version, BH005 wrong isolation level.
+-- version, BH005 wrong isolation level, BH006 an older program tried to upgrade.
 
+-- Bringing a large hub up to this version takes longer than a role may have for a query.
+SET LOCAL statement_timeout = 0;
 SELECT pg_advisory_xact_lock(4765921377);
 
 DO $$
@@ -25,8 +29,19 @@ REVOKE ALL ON SCHEMA beads FROM PUBLIC;
 GRANT USAGE ON SCHEMA beads TO beads_member;
 
 CREATE TABLE IF NOT EXISTS beads.hub (version int NOT NULL);
-INSERT INTO beads.hub SELECT 1 WHERE NOT EXISTS (SELECT FROM beads.hub);
-UPDATE beads.hub SET version = 1;
+
+-- Calls that are under way finish first, and later ones wait. An older hub has its snapshots in one row each.
+DO $$
+BEGIN
+    LOCK TABLE beads.hub IN ACCESS EXCLUSIVE MODE;
+    IF to_regclass('beads.store') IS NOT NULL THEN
+        LOCK TABLE beads.store IN ACCESS EXCLUSIVE MODE;
+    END IF;
+    IF EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('beads.snapshot') AND attname = 'confirmed') THEN
+        ALTER TABLE beads.snapshot RENAME TO snapshot_1;
+        ALTER INDEX beads.snapshot_pkey RENAME TO snapshot_1_pkey;
+    END IF;
+END $$;
 
 CREATE TABLE IF NOT EXISTS beads.store (
     number int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -42,6 +57,9 @@ CREATE TABLE IF NOT EXISTS beads.store (
     member name NOT NULL DEFAULT 'beads_member',
     hub_version int NOT NULL
 );
+-- The size of the parts of a snapshot. Each has to reach the hub within ten seconds.
+ALTER TABLE beads.store ADD COLUMN IF NOT EXISTS part_bytes int NOT NULL DEFAULT 2097152
+    CHECK (part_bytes BETWEEN 1024 AND 33554432);
 
 -- One row per store that is locked and never updated: an updated row would be a bottleneck.
 CREATE TABLE IF NOT EXISTS beads.gate (store int PRIMARY KEY REFERENCES beads.store);
@@ -63,6 +81,8 @@ CREATE TABLE IF NOT EXISTS beads.delta (
     payload bytea,
     PRIMARY KEY (store, n)
 );
+-- The size of all deltas up to this one, so that the size of many is a difference.
+ALTER TABLE beads.delta ADD COLUMN IF NOT EXISTS total bigint NOT NULL DEFAULT 0;
 
 CREATE TABLE IF NOT EXISTS beads.claim (
     store int NOT NULL REFERENCES beads.store,
@@ -94,17 +114,86 @@ CREATE TABLE IF NOT EXISTS beads.machine (
     PRIMARY KEY (store, replica)
 );
 
+-- A fold of all deltas up to a number. Its parts are in beads.snapshot. It is 'writing' until they are complete,
+-- and 'proposed' until a second replica has folded the same. Only a confirmed one is read.
+CREATE TABLE IF NOT EXISTS beads.fold (
+    store int NOT NULL REFERENCES beads.store,
+    -- The parts have the same token. Every attempt draws one, so that the parts of two attempts never mix.
+    token uuid NOT NULL DEFAULT gen_random_uuid(),
+    -- The last delta in it, with the token of that delta.
+    upto bigint NOT NULL,
+    upto_token uuid NOT NULL,
+    replica uuid NOT NULL,
+    state text NOT NULL DEFAULT 'writing' CHECK (state IN ('writing', 'proposed', 'confirmed')),
+    part_bytes int NOT NULL,
+    -- Known when all parts have arrived. The digest is that of the digests of the parts, in their order.
+    parts int,
+    bytes bigint,
+    digest text,
+    -- The size of all deltas up to this one.
+    total bigint NOT NULL,
+    -- When the last part arrived. After a minute without one, the attempt is given up.
+    touched timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (store, token)
+);
+-- A store has at most one snapshot that is confirmed, and one that is not.
+CREATE UNIQUE INDEX IF NOT EXISTS fold_of_store ON beads.fold (store, (state = 'confirmed'));
+
 CREATE TABLE IF NOT EXISTS beads.snapshot (
     store int NOT NULL REFERENCES beads.store,
     upto bigint NOT NULL,
     token uuid NOT NULL,
-    replica uuid NOT NULL,
-    digest text NOT NULL,
-    -- Set when a second replica has folded the same.
-    confirmed boolean NOT NULL DEFAULT false,
+    part int NOT NULL CHECK (part BETWEEN 0 AND 999999),
+    digest bytea NOT NULL,
     payload bytea NOT NULL,
-    PRIMARY KEY (store, upto)
+    PRIMARY KEY (store, token, part)
 );
+
+-- Takes over what a hub of version 1 holds. Its proposals are made again.
+DO $$
+DECLARE old record; data bytea; made uuid; pieces int; size int := 2097152;
+BEGIN
+    IF to_regclass('beads.snapshot_1') IS NULL THEN RETURN; END IF;
+    UPDATE beads.delta d SET total = all_of.size
+    FROM (SELECT store, max(n) AS n, sum(64 + coalesce(length(payload), 0)) AS size FROM beads.delta GROUP BY store) all_of
+    WHERE d.store = all_of.store AND d.n = all_of.n;
+    FOR old IN SELECT DISTINCT ON (store) * FROM beads.snapshot_1 WHERE confirmed ORDER BY store, upto DESC LOOP
+        -- Decompressed once, not for every part.
+        data := old.payload || ''::bytea;
+        pieces := (length(data) + size - 1) / size;
+        made := gen_random_uuid();
+        INSERT INTO beads.snapshot (store, upto, token, part, digest, payload)
+        SELECT old.store, old.upto, made, i, sha256(piece), piece
+        FROM (SELECT i, substring(data FROM 1 + i * size FOR size) AS piece FROM generate_series(0, pieces - 1) i) p;
+        INSERT INTO beads.fold (store, token, upto, upto_token, replica, state, part_bytes, parts, bytes, digest, total)
+        SELECT old.store, made, old.upto, old.token, old.replica, 'confirmed', size, pieces, length(data),
+            encode(sha256(string_agg(k.digest, ''::bytea ORDER BY k.part)), 'hex'), 0
+        FROM beads.snapshot k WHERE k.store = old.store AND k.token = made;
+    END LOOP;
+    DROP TABLE beads.snapshot_1;
+END $$;
+DROP FUNCTION IF EXISTS beads.snapshot(text, uuid, int), beads.compaction(text, uuid, int),
+    beads.fold(text, uuid, int, bigint, uuid, text, bytea);
+
+-- An older program must not replace the functions. After an upgrade, all machines attach again, which tells
+-- older ones that they are too old. No history is lost, so grants need not be held.
+CREATE OR REPLACE FUNCTION beads._upgraded() RETURNS trigger LANGUAGE plpgsql
+SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+    IF NEW.version < OLD.version THEN
+        RAISE EXCEPTION 'the hub has version %, and this program would install version %: upgrade bd on this machine',
+            OLD.version, NEW.version USING ERRCODE = 'BH006';
+    END IF;
+    IF NEW.version > OLD.version THEN
+        UPDATE beads.machine SET epoch = 0;
+        UPDATE beads.store SET hub_version = NEW.version;
+    END IF;
+    RETURN NEW;
+END $$;
+DROP TRIGGER IF EXISTS upgraded ON beads.hub;
+CREATE TRIGGER upgraded BEFORE UPDATE ON beads.hub FOR EACH ROW EXECUTE FUNCTION beads._upgraded();
+INSERT INTO beads.hub SELECT 2 WHERE NOT EXISTS (SELECT FROM beads.hub);
+UPDATE beads.hub SET version = 2;
 
 CREATE OR REPLACE FUNCTION beads._timeline() RETURNS text LANGUAGE sql
 SET search_path = pg_catalog, pg_temp AS $$
@@ -167,12 +256,21 @@ BEGIN
     RETURN p_answer;
 END $$;
 
+-- Returns the number of the newest delta, and the size of all deltas up to it.
+CREATE OR REPLACE FUNCTION beads._last(p_number int, OUT n bigint, OUT total bigint) LANGUAGE sql
+SET search_path = pg_catalog, beads, pg_temp AS $$
+    SELECT * FROM (
+        (SELECT d.n, d.total FROM beads.delta d WHERE d.store = p_number ORDER BY d.n DESC LIMIT 1)
+        UNION ALL
+        SELECT f.upto, f.total FROM beads.fold f WHERE f.store = p_number AND f.state = 'confirmed'
+        UNION ALL
+        SELECT 0, 0
+    ) newest ORDER BY 1 DESC LIMIT 1
+$$;
+
 CREATE OR REPLACE FUNCTION beads._head(p_number int) RETURNS bigint LANGUAGE sql
 SET search_path = pg_catalog, beads, pg_temp AS $$
-    SELECT greatest(
-        coalesce((SELECT n FROM beads.delta WHERE store = p_number ORDER BY n DESC LIMIT 1), 0),
-        coalesce((SELECT upto FROM beads.snapshot WHERE store = p_number AND confirmed
-                  ORDER BY upto DESC LIMIT 1), 0))
+    SELECT n FROM beads._last(p_number)
 $$;
 
 -- Returns how a cursor relates to the history: 'same', 'behind' the deltas that are kept, or 'other'.
@@ -180,14 +278,15 @@ CREATE OR REPLACE FUNCTION beads._history(p_number int, p_n bigint, p_token uuid
 LANGUAGE plpgsql SET search_path = pg_catalog, beads, pg_temp AS $$
 DECLARE upto bigint; found uuid;
 BEGIN
-    SELECT coalesce(max(k.upto), 0) INTO upto FROM beads.snapshot k WHERE k.store = p_number AND k.confirmed;
+    SELECT coalesce(max(f.upto), 0) INTO upto FROM beads.fold f WHERE f.store = p_number AND f.state = 'confirmed';
     IF p_n = 0 THEN
         RETURN CASE WHEN upto > 0 THEN 'behind' ELSE 'same' END;
     END IF;
     IF p_n > beads._head(p_number) THEN RETURN 'other'; END IF;
     SELECT token INTO found FROM beads.delta WHERE store = p_number AND n = p_n;
     IF found IS NULL THEN
-        SELECT token INTO found FROM beads.snapshot k WHERE k.store = p_number AND k.upto = p_n AND k.confirmed;
+        SELECT upto_token INTO found FROM beads.fold f
+        WHERE f.store = p_number AND f.upto = p_n AND f.state = 'confirmed';
     END IF;
     IF found IS NULL AND p_n < upto THEN RETURN 'behind'; END IF;
     RETURN CASE WHEN found = p_token THEN 'same' ELSE 'other' END;
@@ -304,7 +403,7 @@ SET search_path = pg_catalog, beads, pg_temp AS $$
 -- The digest is made before the gate is locked, so that nobody waits for it.
 DECLARE digest bytea := sha256(p_payload);
     s beads.store := beads._entered(p_store, p_replica, p_epoch);
-    answer jsonb; next bigint; made uuid := gen_random_uuid();
+    answer jsonb; next bigint; sum bigint; made uuid := gen_random_uuid();
 BEGIN
     IF p_payload IS NULL OR length(p_payload) > 33554432 THEN
         RAISE EXCEPTION 'a delta has up to 32 MB' USING ERRCODE = '22023';
@@ -314,9 +413,9 @@ BEGIN
         RETURN QUERY SELECT (answer->>'n')::bigint, (answer->>'token')::uuid;
         RETURN;
     END IF;
-    next := beads._head(s.number) + 1;
-    INSERT INTO beads.delta (store, n, token, replica, seq, seen, payload)
-    VALUES (s.number, next, made, p_replica, p_seq, p_seen, p_payload);
+    SELECT l.n + 1, l.total + 64 + length(p_payload) INTO next, sum FROM beads._last(s.number) l;
+    INSERT INTO beads.delta (store, n, token, replica, seq, seen, payload, total)
+    VALUES (s.number, next, made, p_replica, p_seq, p_seen, p_payload, sum);
     PERFORM beads._record_claims(s.number, p_replica, next, p_claims);
     PERFORM beads._answered(s.number, p_replica, p_seq, digest, jsonb_build_object('n', next, 'token', made));
     RETURN QUERY SELECT next, made;
@@ -374,7 +473,7 @@ RETURNS jsonb LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, be
 DECLARE s beads.store := beads._entered(p_store, p_replica, p_epoch); answer jsonb; row beads.claim;
     digest bytea := sha256(convert_to(p_request, 'UTF8'));
     now timestamptz; status text := 'taken'; other text; ends bigint; made uuid := gen_random_uuid();
-    next bigint; fence bigint; counter bigint; until timestamptz;
+    next bigint; sum bigint; fence bigint; counter bigint; until timestamptz;
 BEGIN
     IF cardinality(p_lineages) > 256 OR cardinality(p_lineages) <> cardinality(p_above_ms) THEN
         RAISE EXCEPTION 'at most 256 candidates, each with a time' USING ERRCODE = '22023';
@@ -408,14 +507,15 @@ BEGIN
             status := 'behind';
             CONTINUE;
         END IF;
-        next := beads._head(s.number) + 1;
+        SELECT l.n + 1, l.total + 64 INTO next, sum FROM beads._last(s.number) l;
         until := now + p_lease_ms * interval '1 millisecond';
         fence := greatest((extract(epoch FROM now) * 1000)::bigint, p_above_ms[i] + 1, coalesce(row.fence_ms, 0) + 1);
         -- The low 16 bits are the tag of the hub; the number keeps fences of one millisecond apart.
         counter := ((next & 65535) << 16) | 47806;
-        INSERT INTO beads.delta (store, n, token, replica, seq, seen, lineage, holder, fence_ms, fence_counter, until_ms)
+        INSERT INTO beads.delta (store, n, token, replica, seq, seen, lineage, holder, fence_ms, fence_counter,
+            until_ms, total)
         VALUES (s.number, next, made, p_replica, p_seq, p_n, p_lineages[i], p_holder, fence, counter,
-                (extract(epoch FROM until) * 1000)::bigint);
+                (extract(epoch FROM until) * 1000)::bigint, sum);
         INSERT INTO beads.claim AS k (store, lineage, holder, replica, seq, fence_ms, fence_counter, until)
         VALUES (s.number, p_lineages[i], p_holder, p_replica, p_seq, fence, counter, until)
         ON CONFLICT (store, lineage) DO UPDATE SET holder = excluded.holder, replica = excluded.replica,
@@ -434,59 +534,162 @@ BEGIN
         jsonb_build_object('status', status, 'holder', other, 'until_ms', ends));
 END $$;
 
--- Returns the last confirmed snapshot, if there is one.
+-- Returns what the confirmed snapshot consists of, if there is one.
 CREATE OR REPLACE FUNCTION beads.snapshot(p_store text, p_replica uuid, p_epoch int)
-RETURNS TABLE (upto bigint, token uuid, payload bytea) LANGUAGE plpgsql SECURITY DEFINER
-SET search_path = pg_catalog, beads, pg_temp AS $$
-#variable_conflict use_column
-DECLARE s beads.store := beads._attached(p_store, p_replica, p_epoch);
-BEGIN
-    RETURN QUERY SELECT k.upto, k.token, k.payload FROM beads.snapshot k
-    WHERE k.store = s.number AND k.confirmed ORDER BY k.upto DESC LIMIT 1;
-END $$;
-
--- Returns whether the store should be compacted, and a snapshot of another replica that waits for a second
--- opinion.
-CREATE OR REPLACE FUNCTION beads.compaction(p_store text, p_replica uuid, p_epoch int)
-RETURNS TABLE (delta_bytes bigint, snapshot_bytes bigint, proposed bigint, proposed_by uuid)
+RETURNS TABLE (upto bigint, upto_token uuid, token uuid, parts int, bytes bigint, digest text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, beads, pg_temp AS $$
 #variable_conflict use_column
 DECLARE s beads.store := beads._attached(p_store, p_replica, p_epoch);
 BEGIN
-    RETURN QUERY SELECT
-        (SELECT coalesce(sum(64 + coalesce(length(d.payload), 0)), 0)::bigint FROM beads.delta d WHERE d.store = s.number),
-        (SELECT coalesce(max(length(k.payload)), 0)::bigint FROM beads.snapshot k WHERE k.store = s.number AND k.confirmed),
-        (SELECT max(k.upto) FROM beads.snapshot k WHERE k.store = s.number AND NOT k.confirmed),
-        (SELECT k.replica FROM beads.snapshot k WHERE k.store = s.number AND NOT k.confirmed ORDER BY k.upto DESC LIMIT 1);
+    RETURN QUERY SELECT f.upto, f.upto_token, f.token, f.parts, f.bytes, f.digest FROM beads.fold f
+    WHERE f.store = s.number AND f.state = 'confirmed';
 END $$;
 
--- Proposes a snapshot of everything up to a delta, or confirms the proposal of another replica. Covered
--- deltas are deleted only when two replicas have folded the same bytes. Returns 'proposed', 'confirmed',
--- 'differs', or 'stale' if the delta is unknown or already covered.
-CREATE OR REPLACE FUNCTION beads.fold(
-    p_store text, p_replica uuid, p_epoch int, p_upto bigint, p_token uuid, p_digest text, p_payload bytea)
-RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, beads, pg_temp AS $$
-DECLARE s beads.store := beads._entered(p_store, p_replica, p_epoch); k beads.snapshot;
+-- Returns a part of a snapshot that was confirmed; null if a newer one has replaced it.
+CREATE OR REPLACE FUNCTION beads.snapshot_part(p_store text, p_replica uuid, p_epoch int, p_token uuid, p_part int)
+RETURNS bytea LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, beads, pg_temp AS $$
+DECLARE s beads.store := beads._attached(p_store, p_replica, p_epoch);
 BEGIN
-    IF NOT EXISTS (SELECT FROM beads.delta d WHERE d.store = s.number AND d.n = p_upto AND d.token = p_token) THEN
-        RETURN 'stale';
+    RETURN (SELECT k.payload FROM beads.snapshot k
+        WHERE k.store = s.number AND k.token = p_token AND k.part = p_part AND NOT EXISTS (
+            SELECT FROM beads.fold f WHERE f.store = k.store AND f.token = k.token AND f.state <> 'confirmed'));
+END $$;
+
+-- Returns whether an attempt has been given up.
+CREATE OR REPLACE FUNCTION beads._is_given_up(f beads.fold) RETURNS boolean LANGUAGE sql
+SET search_path = pg_catalog, pg_temp AS $$
+    SELECT f.state = 'writing' AND f.touched < clock_timestamp() - interval '1 minute'
+$$;
+
+-- Returns whether the store should be compacted, a snapshot of another replica that waits for a second opinion,
+-- whether one is being written, and whether something is left that is no longer needed.
+CREATE OR REPLACE FUNCTION beads.compaction(p_store text, p_replica uuid, p_epoch int)
+RETURNS TABLE (delta_bytes bigint, snapshot_bytes bigint, part_bytes int, proposed bigint, proposed_by uuid,
+    writing boolean, leftover boolean)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, beads, pg_temp AS $$
+#variable_conflict use_column
+DECLARE s beads.store := beads._attached(p_store, p_replica, p_epoch); kept beads.fold; attempt beads.fold;
+BEGIN
+    SELECT * INTO kept FROM beads.fold f WHERE f.store = s.number AND f.state = 'confirmed';
+    SELECT * INTO attempt FROM beads.fold f WHERE f.store = s.number AND f.state <> 'confirmed';
+    RETURN QUERY SELECT
+        (SELECT l.total FROM beads._last(s.number) l) - coalesce(kept.total, 0),
+        coalesce(kept.bytes, 0),
+        coalesce(attempt.part_bytes, s.part_bytes),
+        CASE WHEN attempt.state = 'proposed' THEN attempt.upto END,
+        CASE WHEN attempt.state = 'proposed' THEN attempt.replica END,
+        coalesce(attempt.state = 'writing' AND NOT beads._is_given_up(attempt), false),
+        coalesce(beads._is_given_up(attempt), false)
+            OR EXISTS (SELECT FROM beads.delta d WHERE d.store = s.number AND d.n <= kept.upto)
+            OR EXISTS (SELECT FROM beads.snapshot k WHERE k.store = s.number AND NOT EXISTS (
+                SELECT FROM beads.fold f WHERE f.store = k.store AND f.token = k.token));
+END $$;
+
+-- Begins to write a snapshot of everything up to a delta and returns the token of its parts; null if the delta
+-- is unknown or covered, or another replica is writing or has proposed one.
+CREATE OR REPLACE FUNCTION beads.begin_snapshot(
+    p_store text, p_replica uuid, p_epoch int, p_upto bigint, p_upto_token uuid, p_part_bytes int)
+RETURNS uuid LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, beads, pg_temp AS $$
+DECLARE s beads.store := beads._entered(p_store, p_replica, p_epoch); attempt beads.fold; made uuid; covered bigint;
+    sum bigint;
+BEGIN
+    IF p_part_bytes NOT BETWEEN 1 AND 33554432 THEN
+        RAISE EXCEPTION 'a part has up to 32 MB' USING ERRCODE = '22023';
     END IF;
-    SELECT * INTO k FROM beads.snapshot o WHERE o.store = s.number AND o.upto = p_upto;
-    IF k.upto IS NULL OR k.replica = p_replica THEN
-        DELETE FROM beads.snapshot o WHERE o.store = s.number AND NOT o.confirmed;
-        INSERT INTO beads.snapshot (store, upto, token, replica, digest, payload)
-        VALUES (s.number, p_upto, p_token, p_replica, p_digest, p_payload);
-        RETURN 'proposed';
+    SELECT f.upto INTO covered FROM beads.fold f WHERE f.store = s.number AND f.state = 'confirmed';
+    SELECT d.total INTO sum FROM beads.delta d WHERE d.store = s.number AND d.n = p_upto AND d.token = p_upto_token;
+    IF sum IS NULL OR p_upto <= covered THEN RETURN NULL; END IF;
+    SELECT * INTO attempt FROM beads.fold f WHERE f.store = s.number AND f.state <> 'confirmed' FOR UPDATE;
+    IF attempt.replica <> p_replica AND NOT beads._is_given_up(attempt) THEN RETURN NULL; END IF;
+    DELETE FROM beads.fold f WHERE f.store = s.number AND f.state <> 'confirmed';
+    INSERT INTO beads.fold (store, upto, upto_token, replica, part_bytes, total)
+    VALUES (s.number, p_upto, p_upto_token, p_replica, p_part_bytes, sum) RETURNING token INTO made;
+    RETURN made;
+END $$;
+
+-- Stores a part of a snapshot, and returns whether the attempt is still under way. Only the row of the attempt is
+-- locked, not the gate: appends and claims go on.
+CREATE OR REPLACE FUNCTION beads.put_part(
+    p_store text, p_replica uuid, p_epoch int, p_token uuid, p_part int, p_payload bytea)
+RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, beads, pg_temp AS $$
+DECLARE digest bytea := sha256(p_payload); s beads.store := beads._attached(p_store, p_replica, p_epoch);
+    attempt beads.fold;
+BEGIN
+    UPDATE beads.fold f SET touched = clock_timestamp()
+    WHERE f.store = s.number AND f.token = p_token AND f.replica = p_replica AND f.state = 'writing'
+    RETURNING * INTO attempt;
+    IF attempt.token IS NULL THEN RETURN false; END IF;
+    IF length(p_payload) NOT BETWEEN 1 AND attempt.part_bytes THEN
+        RAISE EXCEPTION 'a part of this snapshot has up to % bytes', attempt.part_bytes USING ERRCODE = '22023';
     END IF;
-    IF k.confirmed THEN RETURN 'stale'; END IF;
-    IF k.digest <> p_digest OR k.payload <> p_payload THEN
-        DELETE FROM beads.snapshot o WHERE o.store = s.number AND o.upto = p_upto;
+    INSERT INTO beads.snapshot AS k (store, upto, token, part, digest, payload)
+    VALUES (s.number, attempt.upto, p_token, p_part, digest, p_payload)
+    ON CONFLICT (store, token, part) DO UPDATE SET digest = excluded.digest, payload = excluded.payload;
+    RETURN true;
+END $$;
+
+-- Proposes a snapshot of which all parts were stored. Returns 'proposed', 'incomplete' if parts are missing or
+-- arrived damaged, or 'stale' if the attempt was given up.
+CREATE OR REPLACE FUNCTION beads.propose(
+    p_store text, p_replica uuid, p_epoch int, p_token uuid, p_parts int, p_digest text)
+RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, beads, pg_temp AS $$
+DECLARE s beads.store := beads._entered(p_store, p_replica, p_epoch); attempt beads.fold; found record;
+BEGIN
+    SELECT * INTO attempt FROM beads.fold f
+    WHERE f.store = s.number AND f.token = p_token AND f.replica = p_replica FOR UPDATE;
+    IF attempt.token IS NULL THEN RETURN 'stale'; END IF;
+    IF attempt.state <> 'writing' THEN RETURN attempt.state; END IF;
+    SELECT count(*) AS parts, max(k.part) + 1 AS ends, sum(length(k.payload)) AS bytes,
+        encode(sha256(string_agg(k.digest, ''::bytea ORDER BY k.part)), 'hex') AS digest
+    INTO found FROM beads.snapshot k WHERE k.store = s.number AND k.token = p_token;
+    IF found.digest IS NULL OR (found.parts, found.ends, found.digest) <> (p_parts, p_parts, p_digest) THEN
+        DELETE FROM beads.fold f WHERE f.store = s.number AND f.token = p_token;
+        RETURN 'incomplete';
+    END IF;
+    UPDATE beads.fold f SET state = 'proposed', parts = found.parts, bytes = found.bytes, digest = found.digest
+    WHERE f.store = s.number AND f.token = p_token;
+    RETURN 'proposed';
+END $$;
+
+-- Confirms the snapshot that another replica has proposed, if it has the same digest. Covered deltas are deleted
+-- by beads.trim. Returns 'confirmed', 'differs', or 'stale' if there is no such proposal.
+CREATE OR REPLACE FUNCTION beads.confirm(
+    p_store text, p_replica uuid, p_epoch int, p_upto bigint, p_upto_token uuid, p_digest text)
+RETURNS text LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, beads, pg_temp AS $$
+DECLARE s beads.store := beads._entered(p_store, p_replica, p_epoch); attempt beads.fold;
+BEGIN
+    SELECT * INTO attempt FROM beads.fold f WHERE f.store = s.number AND f.state = 'proposed'
+        AND f.upto = p_upto AND f.upto_token = p_upto_token AND f.replica <> p_replica FOR UPDATE;
+    IF attempt.token IS NULL THEN RETURN 'stale'; END IF;
+    IF attempt.digest <> p_digest THEN
+        DELETE FROM beads.fold f WHERE f.store = s.number AND f.token = attempt.token;
         RETURN 'differs';
     END IF;
-    UPDATE beads.snapshot o SET confirmed = true WHERE o.store = s.number AND o.upto = p_upto;
-    DELETE FROM beads.snapshot o WHERE o.store = s.number AND o.upto < p_upto;
-    DELETE FROM beads.delta d WHERE d.store = s.number AND d.n <= p_upto;
+    DELETE FROM beads.fold f WHERE f.store = s.number AND f.state = 'confirmed';
+    UPDATE beads.fold f SET state = 'confirmed' WHERE f.store = s.number AND f.token = attempt.token;
     RETURN 'confirmed';
+END $$;
+
+-- Deletes some of what is no longer needed: an attempt that was given up, parts that belong to no snapshot, and
+-- covered deltas, oldest first. Returns whether something may be left.
+CREATE OR REPLACE FUNCTION beads.trim(p_store text, p_replica uuid, p_epoch int) RETURNS boolean
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, beads, pg_temp AS $$
+DECLARE s beads.store := beads._attached(p_store, p_replica, p_epoch); covered bigint; oldest beads.delta;
+BEGIN
+    -- One machine at a time.
+    IF NOT pg_try_advisory_xact_lock(47659213, s.number) THEN RETURN false; END IF;
+    DELETE FROM beads.fold f WHERE f.store = s.number AND f.state = 'writing'
+        AND f.touched < clock_timestamp() - interval '1 minute';
+    DELETE FROM beads.snapshot k WHERE (k.store, k.token, k.part) IN (
+        SELECT o.store, o.token, o.part FROM beads.snapshot o WHERE o.store = s.number AND NOT EXISTS (
+            SELECT FROM beads.fold f WHERE f.store = o.store AND f.token = o.token) LIMIT 16);
+    IF FOUND THEN RETURN true; END IF;
+    SELECT f.upto INTO covered FROM beads.fold f WHERE f.store = s.number AND f.state = 'confirmed';
+    SELECT * INTO oldest FROM beads.delta d WHERE d.store = s.number ORDER BY d.n LIMIT 1;
+    IF oldest.n IS NULL OR covered IS NULL OR oldest.n > covered THEN RETURN false; END IF;
+    DELETE FROM beads.delta d WHERE d.store = s.number AND d.n <= least(covered, oldest.n + 1999)
+        AND (d.n = oldest.n OR d.total - oldest.total <= 33554432);
+    RETURN true;
 END $$;
 
 -- Describes a store for `bd hub status`.
@@ -502,7 +705,7 @@ BEGIN
         'active_machines', (SELECT count(*) FROM beads.machine m
             WHERE m.store = s.number AND m.seen > now - interval '1 day'),
         'claims', (SELECT count(*) FROM beads.claim k WHERE k.store = s.number AND k.until > now),
-        'deltas', (SELECT count(*) FROM beads.delta d WHERE d.store = s.number),
+        'deltas', (SELECT coalesce(max(d.n) - min(d.n) + 1, 0) FROM beads.delta d WHERE d.store = s.number),
         'table_bytes', (SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c
             WHERE c.relnamespace = 'beads'::regnamespace AND c.relkind = 'r'),
         'synchronous_standby', current_setting('synchronous_standby_names') <> '');
@@ -524,4 +727,5 @@ END $$;
 REVOKE ALL ON ALL TABLES IN SCHEMA beads FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA beads FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION beads.attach, beads.append, beads.fetch, beads.settle, beads.claim, beads.snapshot,
-    beads.compaction, beads.fold, beads.status, beads.fence TO beads_member;
+    beads.snapshot_part, beads.compaction, beads.begin_snapshot, beads.put_part, beads.propose, beads.confirm,
+    beads.trim, beads.status, beads.fence TO beads_member;

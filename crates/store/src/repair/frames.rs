@@ -6,7 +6,7 @@ use crate::disk::{Disk, RealDisk};
 use crate::frame::{self, Found};
 use crate::journal::{FIRST_VERSION, Journal, NAME, Recovered, VERSION};
 use crate::recovery::recovered_clock;
-use crate::{Error, Header, Record, Result};
+use crate::{CarriedOperations, Error, Header, Record, Result};
 
 /// The journal as far as it can be read.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ fn next_header(recovered: &Recovered) -> Header {
         last: recovered_clock(recovered, 1, u64::MAX).last(),
         receipts: kept.chain(fresh).cloned().collect(),
         // Damaged records may have come in between, so nothing before them can be undone.
-        last_operations: Vec::new(),
+        last_operations: CarriedOperations::default(),
         base_commit: None,
     }
 }

@@ -138,10 +138,11 @@ impl<D: Disk, W: World> Replica<D, W> {
         if self.unsynced.is_empty() {
             return Ok(());
         }
+        self.ref_sync.ensure()?;
         let before = self.unsynced[0].position - 1;
         self.events.prepare(self.journal.disk(), before, self.known_tip.as_ref())?;
         if !self.journal.accepts_version(self.journal_version()) {
-            self.journal.rotate(&self.header(before))?;
+            self.journal.rotate(&self.header(before)?)?;
             self.base_commit_recorded = true;
         }
         self.record_base_commits()?;

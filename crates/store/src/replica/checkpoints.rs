@@ -1,7 +1,9 @@
 //! Checkpoints: from the state in memory to a commit on the ref, and back.
 
+use std::collections::BTreeSet;
+
 use beads_core::planted::{Bug, is_planted};
-use beads_core::{Event, concurrent_writes};
+use beads_core::{Event, Lineage, concurrent_writes};
 
 use super::{Replica, Unsaved};
 use crate::changes::Changes;
@@ -9,7 +11,7 @@ use crate::checkpoint::{Checkpoint, Saved};
 use crate::disk::Disk;
 use crate::repository::Repository;
 use crate::world::World;
-use crate::{Header, Result};
+use crate::{Error, Header, RefSync, Result};
 
 impl<D: Disk, W: World> Replica<D, W> {
     /// Takes a snapshot of everything durable, to be saved to the ref, and starts a new journal segment.
@@ -23,7 +25,8 @@ impl<D: Disk, W: World> Replica<D, W> {
         // Receipts must be durable elsewhere before the journal is trimmed.
         self.receipts.write(self.journal.disk(), self.world.now_ms())?;
         if self.unsaved.records > 0 {
-            self.journal.rotate(&self.header(self.position))?;
+            self.ref_sync.ensure()?;
+            self.journal.rotate(&self.header(self.position)?)?;
             self.base_commit_recorded = true;
         }
         if is_planted(Bug::TrimBeforeSaved) {
@@ -41,6 +44,9 @@ impl<D: Disk, W: World> Replica<D, W> {
             base_commit: self.base_commit.clone(),
             encoder: self.encoder.clone(),
             written: None,
+            archive: None,
+            archive_before: None,
+            unhealed_on_ref: BTreeSet::new(),
             keep_segment: self.journal.current_segment(),
         })
     }
@@ -60,16 +66,35 @@ impl<D: Disk, W: World> Replica<D, W> {
     /// Memory changes only now, when the merged state is durable. `synced` are the events that report the
     /// exchange to watchers.
     pub fn finish_checkpoint(&mut self, saved: Saved, synced: Vec<Event>) -> Result<()> {
+        // Saving has made the ref durable.
+        self.ref_sync = RefSync::done();
         self.commit()?;
         let mut conflicts = Vec::new();
         if let Some(merged) = &saved.merged {
             // Writes made here since the checkpoint began may lose to the merged ones.
-            conflicts = concurrent_writes(self.catalog.state(), &merged.state, Some(&merged.initial_state));
-            self.hub_writes.filter(&mut conflicts);
-            let events = self.catalog.join_with_events(&merged.state, self.world.now_ms());
+            let (mut theirs, mut agreed) = (merged.state.clone(), merged.initial_state.clone());
+            if let Some(archive) = &saved.archive {
+                theirs.thaw_against(self.catalog.state(), &archive.now);
+                agreed.thaw_against(&theirs, &archive.before);
+            }
+            conflicts = concurrent_writes(self.catalog.state(), &theirs, Some(&agreed));
+            let events = self.catalog.join_with_events(&theirs, self.world.now_ms());
             self.events.push(self.position, events);
             self.observe_stamps();
+            if saved.archive.is_some() {
+                // The merged state has all that the archive has of the beads that are complete in it.
+                let is_complete = |bead: &&Lineage| theirs.bead(bead).is_some_and(|bead| !bead.is_hollow());
+                let unhealed = self.catalog.state().unhealed();
+                self.catalog.note_healed(&unhealed.iter().filter(is_complete).cloned().collect());
+            }
         }
+        if let Some(archive) = &saved.archive {
+            conflicts.extend(self.catalog.state().conflicts_when_healed(&archive.now, &archive.before));
+            self.catalog.heal(&archive.now);
+            // What was written to such a bead meanwhile is not in the archive; then it keeps its content.
+            self.catalog.hollow_out(&archive.now);
+        }
+        self.hub_writes.filter(&mut conflicts);
         self.events.push(self.position, synced);
         self.events.mark_durable();
         self.known_tip = Some(saved.commit);
@@ -126,15 +151,16 @@ impl<D: Disk, W: World> Replica<D, W> {
         u32::try_from(self.catalog.state().format_version()).unwrap_or(u32::MAX)
     }
 
-    pub(super) fn header(&self, position: u64) -> Header {
+    pub(super) fn header(&self, position: u64) -> Result<Header> {
         let now_ms = self.world.now_ms();
-        Header {
+        let last_operations = self.last_operations.to_carry(position, &self.unsynced);
+        Ok(Header {
             version: self.journal_version(),
             position,
             last: self.clock.last(),
             receipts: self.receipts.short_lived(now_ms),
-            last_operations: self.last_operations.to_carry(position, &self.unsynced),
+            last_operations: last_operations.map_err(|error| Error::JournalFailed(error.to_string()))?,
             base_commit: self.base_commit.clone(),
-        }
+        })
     }
 }

@@ -49,7 +49,7 @@ export async function perform(action, done, options = {}) {
  * @param {string} [more]
  */
 export function succeeded(done, how, more = '') {
-  toast(`${done}${more}`, how ? { undo: () => void undo(how, done) } : {});
+  toast(`${done}${more}`, { done: true, undo: how ? () => void undo(how, done) : undefined });
   noteHandled(done, how);
 }
 
@@ -62,9 +62,10 @@ export async function undo(how, done) {
     await write(typeof how === 'string' ? { do: 'undo', id: how } : how);
     dropAllSent();
     forgetHandled(done);
-    toast(`Undone: ${done}`);
+    toast(`Undone: ${done}`, { done: true });
   } catch (error) {
-    toast(`Not undone: ${messageOf(error)}`, { bad: true });
+    const id = typeof how === 'string' ? how : '';
+    toast(`Not undone: ${messageOf(error)}`, { bad: true, more: id ? { label: 'Show the bead', run: () => { location.hash = `#/bead/${encodeURIComponent(id)}`; } } : undefined });
   }
 }
 

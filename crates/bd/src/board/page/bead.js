@@ -114,7 +114,7 @@ export class BeadView extends View {
     return [h('div.bead', {}, h('div', {},
       h('p.crumb', {}, epic ? [h('a', { href: `#/bead/${encodeURIComponent(epic.id)}` }, epic.title), '/'] : null, h('span.id', {}, bead.id)),
       this.edit?.field === 'title' ? this.editor('title', 'Title') : h('h1', {}, bead.title),
-      h('p.factline', {}, h('span.mid', { class: STATE_WORDS[state][0] }, icon(state), STATE_WORDS[state][1]), priorityMark(bead.priority), held ? h('span', {}, actorName(bead.assignee), brief?.claimed ? ` for ${duration(beads.now() - brief.claimed)}` : '') : null, beads.critical().has(bead.id) ? h('span', {}, 'critical path') : null, behind.size ? h('span', {}, `${counted(behind.size, 'bead')} wait behind it`) : null),
+      h('p.factline', {}, h('span.mid', { class: STATE_WORDS[state][0] }, icon(state), STATE_WORDS[state][1]), priorityMark(bead.priority), held ? h('span', {}, actorName(bead.assignee), brief?.claimed ? ` for ${duration(beads.now() - brief.claimed)}` : '') : null, beads.critical().has(bead.id) ? h('span', {}, 'critical path') : null, behind.size ? h('span', {}, `${counted(behind.size, 'bead')} ${behind.size === 1 ? 'waits' : 'wait'} behind it`) : null),
       ...conflicts.filter((/** @type {any} */ one) => one.field).map((/** @type {any} */ one, /** @type {number} */ index) => this.conflict(one, index, conflicts.length)),
       ...TEXTS.map(([field, title]) => this.text(field, title)),
       this.timeline(bead, events.events)),

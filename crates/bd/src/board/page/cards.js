@@ -1,7 +1,7 @@
 // *Board*: ready, blocked, in progress, closed, in lanes. The column is the status.
 
 import { canWrite, claim, close, release, reopen, setPriority, takeBack } from './actions.js';
-import { beads } from './beads.js';
+import { beads, lastSync } from './beads.js';
 import { h, icon, s } from './dom.js';
 import { firstOf, matches, parseFilter } from './filter.js';
 import { DEFAULT_MINUTES } from './groups.js';
@@ -11,7 +11,7 @@ import { actorName, cutLine, empty, glow, priorityMark, STATE_WORDS } from './pa
 import { agentStateOf, agentStates } from './strips.js';
 import { toast } from './toast.js';
 import { View, currentRoute, setQuery } from './view.js';
-import { capital, clock, counted, duration, number, ordinal } from './words.js';
+import { capital, clock, counted, duration, number, ordinal, toMs } from './words.js';
 
 /** @type {import('./beads.js').State[]} */
 const COLUMNS = ['ready', 'blocked', 'held', 'closed'];
@@ -76,14 +76,16 @@ export class BoardView extends View {
     const text = query.get('q') ?? '';
     const moment = Number(query.get('at')) || 0;
     const count = text ? this.filtered(text).size : beads.groups.entries.size;
-    const hidden = text ? 0 : beads.sets.closed.size - beads.closedSince(beads.left).length;
+    const earlier = text ? 0 : beads.sets.closed.size - beads.closedSince(beads.left).length;
+    const deferred = text ? 0 : beads.sets.deferred.size;
+    const hidden = [deferred && `${number(deferred)} deferred`, earlier && `${number(earlier)} closed earlier`].filter(Boolean).join(' and ');
     /** @param {string} group @param {[string, string][]} choices @param {string} now */
     const choice = (group, choices, now) => h('span.seg', { role: 'group', 'aria-label': group }, choices.map(([value, label]) => h('button', { type: 'button', 'aria-pressed': String(value === now), 'data-do': 'choose', 'data-group': group, 'data-value': value }, label)));
-    const tools = h('div.tools', {}, h('span', {}, 'Lanes'), choice('lanes', [['epic', 'Epic'], ['agent', 'Agent'], ['label', 'Label'], ['none', 'None']], lanesBy),
+    const tools = h('div.tools', {}, h('span', {}, 'Lanes'), choice('lanes', [['epic', 'Epic'], ['agent', 'Agent'], ['label', 'Label'], ['priority', 'Priority'], ['none', 'None']], lanesBy),
       choice('view', [['cards', 'Cards'], ['outline', 'Outline']], isOutline ? 'outline' : 'cards'),
       h('span', {}, h('b', {}, '»'), ' on the critical path'),
       text ? h('span.act', {}, `filter: ${text} `, h('button.btn.word', { type: 'button', 'data-do': 'unfilter' }, 'clear')) : null,
-      h('span.end', {}, `${counted(count, 'bead')}${hidden ? `, ${number(hidden)} closed earlier not shown` : ''}`));
+      h('span.end', {}, `${counted(count, 'bead')}${hidden ? `, ${hidden} not shown` : ''}`));
     const then = moment ? h('div.banner.ro', { role: 'status' }, icon('clock'), `The board as it was at ${clock(moment, beads.now())}, as far as the beads tell. `, h('a.act', { href: '#/board' }, 'Back to now')) : null;
     if (!beads.all.size) return [tools, empty('No beads yet.', 'Press ', h('kbd', {}, 'c'), ' to write the first, or import: ', h('code', {}, 'bd import issues.jsonl'), '.')];
     if (!count) return [tools, this.noHits(text)];
@@ -105,12 +107,19 @@ export class BoardView extends View {
     return found;
   }
 
+  /** How many beads match one term. @param {string} word */
+  countOf(word) {
+    const filter = parseFilter(word);
+    return beads.onceFor(`count ${word}`, beads.content, () => [...beads.groups.entries.values()].filter(({ bead }) => matches(bead, filter)).length);
+  }
+
   /** @param {string} text */
   noHits(text) {
     const words = text.split(/\s+/).filter(Boolean);
     const without = words.map((word) => words.filter((other) => other !== word).join(' '));
+    const counts = words.length > 1 ? `${words.map((word) => `${number(this.countOf(word))} ${this.countOf(word) === 1 ? 'matches' : 'match'} ${word}`).join(', ')}. ` : '';
     return h('div.empty', {}, h('p.strong', {}, 'No bead matches ', h('code', {}, text), '.'),
-      h('p', {}, ...words.flatMap((word, index) => [index ? ' or ' : '', h('button.btn.word', { type: 'button', 'data-do': 'filter', 'data-q': without[index] }, `drop ${word}`)]), ' or ', h('button.btn.word', { type: 'button', 'data-do': 'unfilter' }, 'clear the filter'), '.'));
+      h('p', {}, counts, ...words.flatMap((word, index) => [index ? ' or ' : '', h('button.btn.word', { type: 'button', 'data-do': 'filter', 'data-q': without[index] }, `drop ${word}`)]), ' or ', h('button.btn.word', { type: 'button', 'data-do': 'unfilter' }, 'clear the filter'), '.'));
   }
 
   /** @param {string} text @param {string} by @returns {Lane[]} */
@@ -123,12 +132,13 @@ export class BoardView extends View {
     /** @type {Map<string, import('./beads.js').Bead[]>} */
     const groups = new Map();
     for (const bead of list) {
-      const keys = by === 'epic' ? [beads.epicOf(bead)?.id ?? ''] : by === 'agent' ? [bead.closer ?? bead.assignee ?? ''] : bead.labels?.length ? bead.labels : [''];
+      const keys = by === 'epic' ? [beads.epicOf(bead)?.id ?? ''] : by === 'agent' ? [bead.closer ?? bead.assignee ?? ''] : by === 'priority' ? [`P${bead.priority}`] : bead.labels?.length ? bead.labels : [''];
       for (const key of keys) put(groups, key, bead);
     }
     const order = by === 'epic' ? new Map(beads.epics().map((group, index) => [group.key || 'none', index])) : null;
     const none = { epic: 'No epic', agent: 'No agent', label: 'No label' }[by] ?? '';
     const lanes = [...groups].map(([key, own]) => ({ key: key || 'none', id: by === 'epic' ? key : undefined, title: key ? (by === 'epic' ? beads.get(key)?.title ?? key : key) : none, beads: own }));
+    if (by === 'priority') return lanes.sort((a, b) => a.key.localeCompare(b.key));
     return lanes.sort((a, b) => Number(a.key === 'none') - Number(b.key === 'none') || (order?.get(a.key) ?? 0) - (order?.get(b.key) ?? 0) || b.beads.length - a.beads.length);
   }
 
@@ -146,7 +156,7 @@ export class BoardView extends View {
     const used = lanes.map((lane, index) => ({ lane, own: cells[index] })).filter(({ lane, own }) => lane.id || COLUMNS.some((column) => own[column].length));
     const shown = used.slice(0, Math.max(LANES, this.windows.lanes ?? 0));
     return h('div', {}, h('div.kan', { class: by === 'none' ? 'one' : '' },
-      h('div.hd.first', {}, { epic: 'Epic', agent: 'Agent', label: 'Label' }[by] ?? '', h('span.n', {}, by === 'none' ? '' : number(used.length))),
+      h('div.hd.first', {}, { epic: 'Epic', agent: 'Agent', label: 'Label', priority: 'Priority' }[by] ?? '', h('span.n', {}, by === 'none' ? '' : number(used.length))),
       COLUMNS.map((column) => h('div.hd', { class: STATE_WORDS[column][0] }, icon(column), h('span.hdt', {}, titles[/** @type {'ready'} */ (column)]), h('span.n', {}, number(totals[column])))),
       shown.map(({ lane, own }) => this.parts.get(lane.key, this.laneSignature(lane, by, moment), () => this.lane(lane, own, by, moment)))), cutLine(shown.length, used.length, 'lanes', 'lanes'));
   }
@@ -240,10 +250,11 @@ export class BoardView extends View {
     this.dragged = card.dataset.bead ?? '';
     event.dataTransfer?.setData('text/plain', this.dragged);
     const from = /** @type {import('./beads.js').State} */ (card.dataset.column);
-    for (const cell of /** @type {NodeListOf<HTMLElement>} */ (card.closest('.lane')?.querySelectorAll('.cell[data-column]') ?? [])) {
-      const to = /** @type {import('./beads.js').State} */ (cell.dataset.column);
-      if (to !== from) cell.dataset.drop = dropWords(this.dragged, from, to).text;
-      cell.classList.toggle('can-drop', to !== from && dropWords(this.dragged, from, to).run !== null);
+    const lane = card.closest('.lane');
+    for (const cell of /** @type {NodeListOf<HTMLElement>} */ (this.querySelectorAll('.cell[data-column]'))) {
+      const words = this.dropOn(cell, from, cell.closest('.lane') === lane);
+      if (words) cell.dataset.drop = words.text;
+      cell.classList.toggle('can-drop', Boolean(words?.run));
     }
   }
 
@@ -258,8 +269,22 @@ export class BoardView extends View {
     if (!(cell instanceof HTMLElement)) return;
     event.preventDefault();
     const bead = beads.get(this.dragged);
-    if (bead) dropWords(bead.id, beads.state(bead), /** @type {import('./beads.js').State} */ (cell.dataset.column)).run?.();
+    if (bead) this.dropOn(cell, beads.state(bead), !this.isOtherPriority(cell))?.run?.();
     this.endDrag();
+  }
+
+  /** What dropping the card on a cell does: another column is another status, another lane another priority. @param {HTMLElement} cell @param {import('./beads.js').State} from @param {boolean} isOwnLane */
+  dropOn(cell, from, isOwnLane) {
+    const to = /** @type {import('./beads.js').State} */ (cell.dataset.column);
+    if (isOwnLane) return to === from ? null : dropWords(this.dragged, from, to);
+    if (to !== from || from === 'closed' || !this.isOtherPriority(cell)) return null;
+    const priority = Number(laneOf(cell).slice(1));
+    return { text: `Drop to make it P${priority}`, run: () => void setPriority(this.dragged, priority) };
+  }
+
+  /** Whether a cell is in the lane of another priority than the dragged card's. @param {HTMLElement} cell */
+  isOtherPriority(cell) {
+    return currentRoute().query.get('lanes') === 'priority' && laneOf(cell) !== `P${beads.get(this.dragged)?.priority}`;
   }
 
   endDrag() {
@@ -309,6 +334,11 @@ export class BoardView extends View {
   }
 }
 
+/** @param {HTMLElement} cell */
+function laneOf(cell) {
+  return cell.closest('.lane')?.getAttribute('data-lane') ?? '';
+}
+
 /** What dropping a card does, in words, and how. @param {string} id @param {import('./beads.js').State} from @param {import('./beads.js').State} to @returns {{ text: string, run: (() => void) | null }} */
 export function dropWords(id, from, to) {
   const bead = beads.get(id);
@@ -354,17 +384,36 @@ function cardFacts(bead, column) {
   if (column === 'held') {
     const state = agentStateOf(bead.assignee ?? '');
     const [glyph, style] = state === 'gone' ? ['gone', 'bad'] : state === 'slow' ? ['slow', 'wait'] : state === 'unknown' ? ['unknown', ''] : ['held', 'act'];
-    return [{ text: '', icon: glyph, style: `mid ${style}` }, { text: 'no holder', style: 'cut', actor: bead.assignee }, { text: bead.claimed ? duration(beads.now() - bead.claimed) : '' }];
+    return [{ text: '', icon: glyph, style: `mid ${style}` }, { text: 'no holder', style: 'cut', actor: bead.assignee }, { text: sinceWhen(bead, state) }];
   }
   const behind = beads.behind(bead.id).size;
   if (bead.asks) return [{ text: 'asks you', icon: 'person', style: 'bad mid' }, { text: behind ? `· ${behind} wait` : '' }];
   if (bead.due && bead.due < beads.now()) return [{ text: `due ${clock(bead.due, beads.now())}`, icon: 'clock', style: 'bad mid' }];
   if (column === 'blocked') {
     const before = beads.blockers(bead);
-    return [{ text: before.length ? 'after' : 'set to blocked' }, ...before.slice(0, 3).flatMap((other) => [{ text: '', icon: other.asks ? 'person' : beads.state(other), style: `mid ${other.asks ? 'bad' : STATE_WORDS[beads.state(other)][0]}` }, { text: shortId(other.id), style: 'mono' }]), { text: before.length > 3 ? `+${before.length - 3}` : '' }];
+    return [{ text: before.length ? 'after' : 'set to blocked' }, ...before.slice(0, 3).flatMap((other) => [blockerMark(other), { text: shortId(other.id), style: 'mono' }]), { text: before.length > 3 ? `+${before.length - 3}` : '' }];
   }
   const place = beads.places().get(bead.id);
   return place ? [{ text: `${ordinal(place)} in the queue` }] : [];
+}
+
+/** What time tells about a bead in hand: since when there is no note or sign, as of when it is known, or how long it is in hand. @param {import('./beads.js').Bead} bead @param {import('./strips.js').Shown} state */
+function sinceWhen(bead, state) {
+  const agent = beads.pulse?.agents.find((one) => one.actor === bead.assignee);
+  if (state === 'slow' && agent?.last_write) return `no note ${duration(beads.now() - toMs(agent.last_write))}`;
+  if (state === 'gone' && agent?.last_seen) return `no sign ${duration(beads.now() - toMs(agent.last_seen))}`;
+  if (state === 'unknown') return `as of ${clock(lastSync(), beads.now())}`;
+  return bead.claimed ? duration(beads.now() - bead.claimed) : '';
+}
+
+/** How a bead that others wait for gets on. @param {import('./beads.js').Bead} bead @returns {Fact} */
+function blockerMark(bead) {
+  if (bead.asks) return { text: '', icon: 'person', style: 'mid bad' };
+  const state = beads.state(bead);
+  const holder = state === 'held' ? agentStateOf(bead.assignee ?? '') : '';
+  if (holder === 'gone') return { text: '', icon: 'gone', style: 'mid bad' };
+  if (holder === 'slow') return { text: '', icon: 'slow', style: 'mid wait' };
+  return { text: '', icon: state, style: `mid ${STATE_WORDS[state][0]}` };
 }
 
 /** @param {string} id */

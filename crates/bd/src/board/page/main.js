@@ -1,10 +1,11 @@
 // The shell: the bar, the views by address, the state of the connection.
 
-import { exported, read, Refused, takeToken } from './api.js';
+import { exported, read, Refused } from './api.js';
 import { beads, lastSync, markSeen } from './beads.js';
 import { BeadView } from './bead.js';
 import { BoardView } from './cards.js';
 import { h, icon, patch, s } from './dom.js';
+import { readSnapshot } from './first.js';
 import { GraphView } from './graph.js';
 import { listenForKeys, showKeys, VIEWS } from './keys.js';
 import { NeedsView, needs } from './needs.js';
@@ -35,6 +36,8 @@ class Board extends HTMLElement {
     this.problem = '';
     this.stale = '';
     this.barTimer = 0;
+    this.startTimer = 0;
+    this.retry = () => void this.start();
     this.barPace = new Pace();
     restoreTheme();
     this.bar = h('header.bar', { role: 'banner' });
@@ -65,24 +68,24 @@ class Board extends HTMLElement {
       this.show();
       return;
     }
-    takeToken();
     this.showBar();
+    clearTimeout(this.startTimer);
     const slow = setTimeout(() => { if (!beads.loaded) this.main?.replaceChildren(greyLines()); }, LOADING_MS);
     try {
-      const snapshot = await read('snapshot');
+      const snapshot = await readSnapshot();
       clearTimeout(slow);
       this.problem = '';
       beads.live = true;
       beads.load(snapshot);
       this.show();
-      connect(snapshot.cursor, (message) => this.receive(message));
+      this.retry = connect(snapshot.cursor, (message) => this.receive(message));
       void read('findings').then((findings) => { beads.findings = Array.isArray(findings) ? findings : []; beads.touch(); }, () => {});
     } catch (error) {
       clearTimeout(slow);
       this.main?.replaceChildren();
       this.problem = error instanceof Refused && error.status === 401 ? 'token' : error instanceof Refused ? error.message : 'offline';
       this.showBar();
-      if (this.problem !== 'token') setTimeout(() => void this.start(), 3_000);
+      if (this.problem !== 'token') this.startTimer = setTimeout(() => void this.start(), 3_000);
     }
   }
 
@@ -116,8 +119,7 @@ class Board extends HTMLElement {
   /** Reads everything again, without reloading the page: the log no longer reaches back to our cursor. */
   async reload() {
     try {
-      const snapshot = await read('snapshot');
-      beads.load(snapshot);
+      beads.load(await readSnapshot());
     } catch {
       // The stream reports it.
     }
@@ -159,6 +161,9 @@ class Board extends HTMLElement {
     if (place && this.search.parentElement !== place) place.append(this.search);
     patch(this.tabs, h('nav.tabs', { 'aria-label': 'Views' }, links.map((link) => link.cloneNode(true))));
     patch(this.notice, h('div.notice', { 'aria-live': 'polite' }, this.banner()));
+    const retry = this.notice.querySelector('[data-retry]');
+    if (retry instanceof HTMLElement && !retry.onclick) retry.onclick = () => this.retry?.();
+    document.documentElement.toggleAttribute('data-offline', beads.loaded && !exported && !beads.live);
     const keys = this.view?.keys() ?? [];
     patch(this.keysBar, h('footer.keys', {}, keys.map(([key, what]) => h('span', {}, h('b', {}, key), what)), h('button.end', { type: 'button', 'data-keys': '' }, h('b', {}, '?'), 'all keys')));
     const all = this.keysBar.querySelector('[data-keys]');
@@ -186,7 +191,7 @@ class Board extends HTMLElement {
       return h('div.banner.ro', { 'data-key': 'banner' }, icon('lock'), `Read-only. State of ${fullTime(exported.exported)}.${part}`);
     }
     if (this.problem === 'token') return h('div.banner.err', { role: 'alert', 'data-key': 'banner' }, icon('lock'), 'The token is missing or was replaced. Open the address that ', h('code', {}, 'bd board'), ' prints.');
-    if (this.problem === 'offline') return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), beads.loaded ? `The server has not answered since ${clock(beads.heard, Date.now())}. You see ${clock(beads.heard, Date.now())}; changes wait for it.` : 'The server does not answer. Start it with bd board; this page connects by itself.');
+    if (this.problem === 'offline') return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), beads.loaded ? `The server has not answered since ${clock(beads.heard, Date.now())}. You see ${clock(beads.heard, Date.now())}; changes wait for it.` : 'The server does not answer. Start it with bd board; this page connects by itself.', h('button.btn.word', { type: 'button', 'data-retry': '' }, 'Try now'));
     if (this.problem || this.stale) return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), `The daemon does not answer: ${this.problem || this.stale}`);
     if (beads.about.read_only) return h('div.banner.ro', { 'data-key': 'banner' }, icon('lock'), 'Read-only.');
     return null;
@@ -198,7 +203,7 @@ const LOADING_MS = 300;
 
 function greyLines() {
   const line = (/** @type {number} */ index) => [h('span', { class: `w${(index * 7) % 3}` }), h('span', { class: `w${3 + ((index * 5) % 3)}` })];
-  return h('div.loading', { 'aria-busy': 'true', 'aria-label': 'Loading' }, h('div.greys', {}, Array.from({ length: 12 }, (_, index) => line(index)).flat()));
+  return h('div.loading', { role: 'status', 'aria-busy': 'true', 'aria-label': 'Loading' }, h('div.greys', {}, Array.from({ length: 12 }, (_, index) => line(index)).flat()));
 }
 
 /** @param {string} id @param {string} style @param {string} path */

@@ -148,7 +148,7 @@ function agentNeeds() {
 function questionNeeds() {
   return (beads.pulse?.questions ?? []).filter((one) => beads.get(one.id)?.asks).map((one) => need({
     key: `question ${one.question}`, kind: 'question', kindWord: 'a question', icon: 'person', style: 'bad', bead: one.id, actor: one.asked_by, since: toMs(one.at), question: one,
-    title: String(one.text).split('\n')[0], short: `Asks you since ${clock(toMs(one.at), beads.now())}: ${one.text}`,
+    title: String(one.text).split('\n')[0], short: `Asked you at ${clock(toMs(one.at), beads.now())}: ${one.text}`,
     text: [`${one.asked_by} on `, idLink(one.id), ` ${one.title}`, String(one.text).includes('\n') ? `: “${one.text}”` : ''],
     shortActions: [button('Answer', 'answer', { bead: one.id })],
   }));
@@ -261,9 +261,12 @@ export class NeedsView extends View {
     const shown = all.slice(0, this.shown('needs'));
     const agents = beads.agents().filter((agent) => agent.holds.length).length;
     const done = handled();
+    const now = beads.now();
+    const leases = beads.agents().flatMap((agent) => agent.holds.map((held) => toMs(held.expires ?? 0))).filter((end) => end > now);
+    const lease = leases.length ? `; the next lease ends at ${clock(Math.min(...leases), now)}` : '';
     return [h('p.say1', { role: 'heading', 'aria-level': 1 }, h('b', {}, all.length === 1 ? '1 thing needs you.' : `${number(all.length)} things need you.`), behind.size ? ` ${counted(behind.size, 'bead')} ${behind.size === 1 ? 'waits' : 'wait'} behind them, ${urgent} of them P1.` : ''),
       h('div.nowgrid', {}, h('section.sec', {}, head('To do', all.length, 'what makes this screen untrue first, then by priority, then by how many wait'),
-        all.length ? null : empty('Nothing needs you.', `${counted(agents, 'agent')} ${agents === 1 ? 'is' : 'are'} working. This page fills itself.`),
+        all.length ? null : empty('Nothing needs you.', `${counted(agents, 'agent')} ${agents === 1 ? 'is' : 'are'} working${lease}. This page fills itself.`),
         h('ol.needs', { 'data-steady': 'needs' }, shown.map((one) => this.row(one))), cutLine(shown.length, all.length, 'matters', 'needs')),
       h('aside.stack', { 'aria-label': 'Handled and thresholds' },
         h('section.sec', {}, head('Handled today', done.length), done.length ? null : h('p.dim.small', {}, 'Nothing yet.'), h('ul.handled', {}, done.slice(0, 12).map((one, index) => h('li', {}, timeOf(one.at), h('span', {}, one.text), index === 0 && one.undo ? button('Undo', 'undo-handled', {}, 'word') : null)))),

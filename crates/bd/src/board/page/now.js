@@ -189,9 +189,9 @@ function openCount() {
   return ready.size + blocked.size + held.size + deferred.size;
 }
 
-/** The matters that stop work, by how many beads wait behind them. */
+/** The matters that stop work, by how many beads wait behind them. A holder that is gone does no harm if nothing waits. */
 export function stuckMatters() {
-  return beads.once('stuck', () => needs().filter((one) => STUCK_KINDS.includes(one.kind)).sort((a, b) => b.behind - a.behind || (a.since ?? 0) - (b.since ?? 0)));
+  return beads.once('stuck', () => needs().filter((one) => STUCK_KINDS.includes(one.kind) && (one.kind !== 'gone' || one.behind)).sort((a, b) => b.behind - a.behind || (a.since ?? 0) - (b.since ?? 0)));
 }
 
 /** Says why nothing of a higher priority is free. */

@@ -12,10 +12,11 @@ const SILENT_MS = 45_000;
  * @param {string} bearer
  * @param {string} cursor
  * @param {(message: StreamMessage) => void} onMessage
- * @returns {() => void} stops it
+ * @returns {{ stop: () => void, retry: () => void }} ends it, or connects at once if the connection is lost
  */
 export function followStream(base, bearer, cursor, onMessage) {
   let stopped = false;
+  let wake = () => {};
   let at = cursor;
   /** @type {AbortController} */
   let controller = new AbortController();
@@ -49,14 +50,21 @@ export function followStream(base, bearer, cursor, onMessage) {
       clearTimeout(timer);
       if (stopped) return;
       onMessage({ type: 'lost', data: null });
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      await new Promise((resolve) => {
+        const timeout = setTimeout(resolve, RETRY_MS);
+        wake = () => {
+          clearTimeout(timeout);
+          resolve(undefined);
+        };
+      });
     }
   };
   void run();
-  return () => {
+  const stop = () => {
     stopped = true;
     controller.abort();
   };
+  return { stop, retry: () => wake() };
 }
 
 /**

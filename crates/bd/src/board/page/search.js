@@ -98,15 +98,17 @@ function hitRow(bead) {
   return h('li', { 'data-bead': bead.id }, h('span.mid', { class: STATE_WORDS[state][0] }, icon(state, STATE_WORDS[state][1])), idLink(bead.id), priorityMark(bead.priority), h('a.cut', { href: `#/bead/${encodeURIComponent(bead.id)}` }, bead.title));
 }
 
-/** @returns {{ label: string, icon: string, run: () => void }[]} */
+/** @returns {{ label: string, key?: string, icon: string, run: () => void }[]} */
 function commands() {
-  const holders = (beads.pulse?.agents ?? []).flatMap((agent) => agent.holds.filter((held) => !held.offered).map((held) => ({ label: `Take back ${held.id} from ${agent.actor}`, icon: agent.state === 'dead' ? 'gone' : 'held', run: () => void takeBack(held.id) })));
+  const held = (beads.pulse?.agents ?? []).map((agent) => ({ agent, holds: agent.holds.filter((one) => !one.offered) }));
+  const holders = held.flatMap(({ agent, holds }) => holds.map((one) => ({ label: `Take back ${one.id} from ${agent.actor}`, icon: agent.state === 'dead' ? 'gone' : agent.state === 'hung' ? 'slow' : 'held', run: () => void takeBack(one.id) })));
+  const all = held.filter(({ holds }) => holds.length > 1).map(({ agent, holds }) => ({ label: `Take back everything of ${agent.actor}, ${holds.length} beads`, icon: 'held', run: () => { for (const one of holds) void takeBack(one.id); } }));
   const current = location.hash.startsWith('#/bead/') ? decodeURIComponent(location.hash.slice(7)) : '';
-  const views = [['Now', 'now'], ['Needs you', 'needs'], ['Board', 'board'], ['Outline', 'board?view=outline'], ['Graph', 'graph'], ['Last night', 'night']];
+  const views = [['Now', 'now', '1'], ['Needs you', 'needs', '2'], ['Board', 'board', '3'], ['Outline', 'board?view=outline', ''], ['Graph', 'graph', '4'], ['Last night', 'night', '5']];
   return [
-    ...(current && !beads.about.read_only ? [{ label: `Close ${current}`, icon: 'closed', run: () => void close(current) }, { label: `Claim ${current}`, icon: 'held', run: () => void claim(current) }] : []),
-    ...(beads.about.read_only ? [] : [{ label: 'New bead', icon: 'plus', run: () => void createBead() }, { label: 'Sync now', icon: 'sync', run: () => void syncNow() }, ...holders]),
-    ...views.map(([label, path]) => ({ label: `Go to ${label}`, icon: 'arrow', run: () => { location.hash = `#/${path}`; } })),
+    ...(current && !beads.about.read_only ? [{ label: `Close ${current}`, key: 'x', icon: 'closed', run: () => void close(current) }, { label: `Claim ${current}`, key: 'w', icon: 'held', run: () => void claim(current) }] : []),
+    ...(beads.about.read_only ? [] : [{ label: 'New bead', key: 'c', icon: 'plus', run: () => void createBead() }, { label: 'Sync now', key: 's', icon: 'sync', run: () => void syncNow() }, ...holders, ...all]),
+    ...views.map(([label, path, key]) => ({ label: `Go to ${label}`, key, icon: 'arrow', run: () => { location.hash = `#/${path}`; } })),
     ...['light', 'dark', 'system'].map((theme) => ({ label: `Theme: ${theme}`, icon: 'dot', run: () => setTheme(theme) })),
   ];
 }
@@ -120,14 +122,14 @@ export function openPalette() {
   const shown = () => {
     const text = field.value.toLowerCase();
     const found = commands().filter((command) => text.split(/\s+/).every((word) => command.label.toLowerCase().includes(word))).slice(0, 10);
-    if (text) found.push({ label: `Search for “${field.value}”`, icon: 'find', run: () => { location.hash = `#/board?q=${encodeURIComponent(field.value)}`; } });
+    if (text) found.push({ label: `Search for “${field.value}”`, key: '↵', icon: 'find', run: () => { location.hash = `#/board?q=${encodeURIComponent(field.value)}`; } });
     return found;
   };
   const draw = () => {
     const found = shown();
     at = Math.max(0, Math.min(at, found.length - 1));
     list.replaceChildren(...found.map((command, index) => {
-      const row = h('li', { role: 'option', class: index === at ? 'sel' : '', 'aria-selected': String(index === at) }, icon(command.icon), command.label);
+      const row = h('li', { role: 'option', class: index === at ? 'sel' : '', 'aria-selected': String(index === at) }, icon(command.icon), h('span', {}, command.label), command.key ? h('span.end', {}, command.key) : null);
       row.addEventListener('click', () => { dialog.close(); command.run(); });
       return row;
     }));

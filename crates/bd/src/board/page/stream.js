@@ -6,12 +6,12 @@ import { followStream } from './reader.js';
 /**
  * @param {string} cursor
  * @param {(message: import('./reader.js').StreamMessage) => void} onMessage
+ * @returns {() => void} connects at once if the connection is lost
  */
 export function connect(cursor, onMessage) {
   const base = new URL('.', location.href.split('#')[0]).href;
   if (typeof SharedWorker === 'undefined') {
-    followStream(base, token(), cursor, onMessage);
-    return;
+    return followStream(base, token(), cursor, onMessage).retry;
   }
   const worker = new SharedWorker(new URL('page/worker.js', base), { type: 'module', name: 'bd-board' });
   worker.port.onmessage = ({ data }) => onMessage(data);
@@ -24,4 +24,5 @@ export function connect(cursor, onMessage) {
   addEventListener('pageshow', (event) => {
     if (event.persisted) location.reload();
   });
+  return () => worker.port.postMessage({ type: 'retry' });
 }

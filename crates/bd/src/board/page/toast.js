@@ -1,6 +1,6 @@
 // Short messages at the bottom, with undo.
 
-import { h } from './dom.js';
+import { h, icon } from './dom.js';
 
 const SHOWN_MS = 10_000;
 
@@ -12,15 +12,16 @@ let lastUndo = null;
 /**
  * Shows a message.
  * @param {string} text
- * @param {{ undo?: () => void, bad?: boolean }} [options]
+ * @param {{ undo?: () => void, more?: { label: string, run: () => void }, done?: boolean, bad?: boolean }} [options] what undoes it; another button; whether it says that something was done, or was not
  */
 export function toast(text, options = {}) {
   if (!host) {
     host = h('div.toasts', { role: 'status', 'aria-live': 'polite' });
     document.body.append(host);
   }
-  const button = options.undo ? h('button.btn', { type: 'button' }, 'Undo', h('kbd', {}, 'u')) : null;
-  const one = h('div.toast', { class: options.bad ? 'is-bad' : '' }, h('span', {}, text), button);
+  const { more } = options;
+  const button = options.undo ? h('button.btn', { type: 'button' }, 'Undo', h('kbd', {}, 'u')) : more ? h('button.btn', { type: 'button' }, more.label) : null;
+  const one = h('div.toast', { class: options.bad ? 'is-bad' : '', role: options.bad ? 'alert' : null }, options.done ? icon('closed') : null, h('span', {}, text), button);
   const gone = () => {
     one.remove();
     if (lastUndo === undo) lastUndo = null;
@@ -33,6 +34,7 @@ export function toast(text, options = {}) {
     button?.addEventListener('click', undo);
     lastUndo = undo;
   }
+  if (more) button?.addEventListener('click', () => { gone(); more.run(); });
   while (host.children.length > 2) host.firstElementChild?.remove();
   host.append(one);
   setTimeout(() => one.remove(), SHOWN_MS);

@@ -10,8 +10,8 @@ import { followStream } from './reader.js';
 
 /** @type {Map<MessagePort, Tab>} */
 const tabs = new Map();
-/** @type {(() => void) | null} */
-let stop = null;
+/** @type {{ stop: () => void, retry: () => void } | null} */
+let stream = null;
 let state = '';
 let bearerInUse = '';
 
@@ -56,34 +56,41 @@ function countVisible() {
   for (const port of tabs.keys()) port.postMessage({ type: 'tabs', data: visible });
 }
 
+function end() {
+  stream?.stop();
+  stream = null;
+}
+
 /** @param {MessagePort} port @param {any} data */
 function receive(port, data) {
+  if (data.type === 'retry') {
+    stream?.retry();
+    return;
+  }
   if (data.type === 'bye') {
     tabs.delete(port);
     countVisible();
-    if (tabs.size === 0 && stop) {
-      stop();
-      stop = null;
-    }
+    if (tabs.size === 0) end();
     return;
   }
   const tab = tabs.get(port);
   if (data.type === 'seen') {
     if (!tab) return;
     tab.hidden = data.hidden;
-    if (!tab.hidden) sendKept(port, tab);
+    if (!tab.hidden) {
+      sendKept(port, tab);
+      // A laptop that wakes up does not wait.
+      stream?.retry();
+    }
     countVisible();
     return;
   }
   tabs.set(port, { hidden: data.hidden, kept: [] });
   countVisible();
-  if (stop && bearerInUse !== data.bearer) {
-    stop();
-    stop = null;
-  }
-  if (!stop) {
+  if (bearerInUse !== data.bearer) end();
+  if (!stream) {
     bearerInUse = data.bearer;
-    stop = followStream(data.base, data.bearer, data.cursor, (message) => {
+    stream = followStream(data.base, data.bearer, data.cursor, (message) => {
       if (message.type === 'open' || message.type === 'lost') state = message.type;
       if (message.type === 'change') recent.push(message);
       if (recent.length > RECENT) recent.shift();

@@ -1,6 +1,6 @@
 //! Stores of earlier versions.
 
-use beads_core::snapshot::FORMAT_VERSION;
+use beads_core::snapshot::FORMAT_VERSION_WITHOUT_ARCHIVE as LATEST;
 use beads_engine::service;
 use serde_json::Value;
 
@@ -23,11 +23,11 @@ fn findings(version: Option<u64>, legacy: &[String]) -> Vec<Value> {
             format!("the earlier Rust bd wrote {commits}; run bd migrate to import its beads"),
         ));
     }
-    if let Some(version) = version.filter(|version| *version < FORMAT_VERSION) {
+    if let Some(version) = version.filter(|version| *version < LATEST) {
         findings.push(info(
             beads_core::Code::EarlierFormat.as_str(),
             format!(
-                "the store has format {version} of {FORMAT_VERSION}; it is upgraded when a command needs it, or ahead of \
+                "the store has format {version} of {LATEST}; it is upgraded when a command needs it, or ahead of \
                  time by bd migrate"
             ),
         ));
@@ -41,8 +41,8 @@ mod tests {
 
     #[test]
     fn earlier_formats_are_reported() {
-        assert!(findings(Some(FORMAT_VERSION), &[]).is_empty());
-        assert_eq!(findings(Some(FORMAT_VERSION - 1), &[])[0]["code"], "earlier_format");
+        assert!(findings(Some(LATEST), &[]).is_empty());
+        assert_eq!(findings(Some(LATEST - 1), &[])[0]["code"], "earlier_format");
         assert_eq!(findings(None, &["c0ffee".to_owned()])[0]["code"], "legacy_store");
     }
 }

@@ -1,6 +1,7 @@
 //! `bd doctor`: each check is a function in a file of its own that returns its findings.
 
 mod agents;
+mod archive;
 mod claim_refs;
 mod claims;
 mod clients;
@@ -34,7 +35,7 @@ use super::{stdout_reply, terminal};
 /// Check the store and its setup
 ///
 /// Runs bd validate, checks the surroundings (daemon, remote, clone, identity, coding agents, claims, clock,
-/// disk, file sizes, formats, leftovers of other trackers), and says what to type for each problem. Contacts
+/// disk, file sizes, the archive, formats, leftovers of other trackers), and says what to type for each problem. Contacts
 /// the remote unless --sandbox is given. --fix first removes dependencies on deleted beads. Only bd repair
 /// fixes a damaged store, and it shows its plan first. Exits with 1 if a check finds an error; warnings and
 /// remarks do not count.
@@ -93,7 +94,7 @@ const OF_THE_STORE: [(&str, Check); 4] = [
 const IF_FOUND: [&str; 3] = ["rescued", "journal", "claim_refs"];
 
 /// The checks of the surroundings, in the order in which they are shown.
-const SURROUNDINGS: [(&str, Check); 13] = [
+const SURROUNDINGS: [(&str, Check); 14] = [
     ("daemon", daemon::check),
     ("runtime_dir", runtime_directory::check),
     ("remote", remote::check),
@@ -105,6 +106,7 @@ const SURROUNDINGS: [(&str, Check); 13] = [
     ("clock", clock::check),
     ("disk", disk::check),
     ("size", size::check),
+    ("archive", archive::check),
     ("formats", formats::check),
     ("leftovers", leftovers::check),
 ];

@@ -12,7 +12,7 @@ use super::claim_refs::refused;
 use super::finding::{info, warning};
 
 /// The longest that the check waits for the remote.
-const TIMEOUT: Duration = Duration::from_secs(15);
+pub(super) const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The value of `sync.remote` that means no remote.
 const NO_REMOTE: &str = "none";
@@ -40,7 +40,8 @@ pub fn check(examined: &Examined) -> Vec<Value> {
     findings
 }
 
-fn name(examined: &Examined) -> Result<Option<String>, String> {
+/// Returns the name of the remote, if there is one.
+pub(super) fn name(examined: &Examined) -> Result<Option<String>, String> {
     match examined.setting("sync.remote") {
         Some(NO_REMOTE) => Ok(None),
         Some(name) => Ok(Some(name.to_owned())),

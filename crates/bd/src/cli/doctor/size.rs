@@ -1,4 +1,4 @@
-//! Whether a file of the store is close to a size that is refused (docs/SCALE.md).
+//! Whether a file of the store or of its archive is close to a size that is refused (docs/SCALE.md).
 
 use beads_core::limits::MAX_MERGED_FILE_BYTES;
 use beads_store::{GitRepository, Repository};
@@ -22,14 +22,20 @@ pub fn check(examined: &Examined) -> Vec<Value> {
     let has_remote = examined.status["sync"]["remote"].is_string();
     // A ref that cannot be read is reported by the checks of the store.
     let sizes = sizes(examined).unwrap_or_default();
-    sizes.into_iter().filter_map(|(name, size)| finding(name, size, has_remote)).collect()
+    sizes.into_iter().filter_map(|(name, size)| finding(&name, size, has_remote)).collect()
 }
 
-fn sizes(examined: &Examined) -> beads_store::Result<Vec<(&'static str, u64)>> {
+fn sizes(examined: &Examined) -> beads_store::Result<Vec<(String, u64)>> {
     let repository = GitRepository::open(&examined.place.git_dir)?;
-    let Some(tip) = repository.tip()? else { return Ok(Vec::new()) };
-    let snapshot = repository.snapshot(&tip)?;
-    Ok(snapshot.files().into_iter().map(|(name, bytes)| (name, bytes.len() as u64)).collect())
+    let mut sizes = Vec::new();
+    for (tip, of) in [(repository.tip()?, ""), (repository.archive_tip()?, " of beads/archive")] {
+        if let Some(tip) = tip {
+            let snapshot = repository.snapshot(&tip)?;
+            let files = snapshot.files().into_iter();
+            sizes.extend(files.map(|(name, bytes)| (format!("{name}{of}"), bytes.len() as u64)));
+        }
+    }
+    Ok(sizes)
 }
 
 /// Returns a finding for a file of this size. `has_remote` says whether a hosting service may be involved.

@@ -285,13 +285,13 @@ fn a_newer_format_asks_for_an_upgrade() {
     let bd = remote.replica(Mode::Embedded);
     prepare(&remote, &bd);
     let mut files = files_at(&remote.git);
-    apply(&(META, 1, Json(|meta| set(meta, "format_version", json!(3)))), &mut files);
+    apply(&(META, 1, Json(|meta| set(meta, "format_version", json!(4)))), &mut files);
     publish(&remote.git, &files);
     let (before, tip) = (titles(&bd), bd.repository().refname_to_id(REF).unwrap());
     let run = bd.run(&["sync", "--json"]);
     assert_eq!((run.exit, &run.value()["error"]["code"]), (Some(1), &json!("remote_invalid")), "{run:?}");
     let message = run.value()["error"]["message"].as_str().unwrap().to_owned();
-    assert!(message.contains("format version 3") && message.contains("upgrade bd"), "{message}");
+    assert!(message.contains("format version 4") && message.contains("upgrade bd"), "{message}");
     assert_eq!((titles(&bd), bd.repository().refname_to_id(REF).unwrap()), (before, tip));
 }
 

@@ -18,6 +18,7 @@ fn a_repository_that_was_never_initialised_syncs_with_its_remote() {
         ben.repository().remote("origin", remote.path().to_str().unwrap()).unwrap();
         let synced = ben.json(&["sync"]);
         assert!(synced["pulled"] == true && synced["pushed"] == false, "{synced}");
+        assert_eq!(synced["joined"], 1, "{synced}");
         assert_eq!(titles(ben), ["one"]);
         assert_eq!(ben.repository().refname_to_id(REF).ok(), remote.tip(), "no local commit was made");
     });
@@ -47,6 +48,10 @@ fn a_fresh_clone_finds_the_beads_without_init_or_sync() {
         git2::Repository::clone(remote.path().to_str().unwrap(), &clone).unwrap();
         let listed = ben.json(&["-C", clone.to_str().unwrap(), "list"]);
         assert_eq!(listed[0]["title"], "one");
+        // Nothing is pulled, because the clone already had it, but it joins the store.
+        let sync = || ben.run(&["-C", clone.to_str().unwrap(), "sync"]).succeeded("sync").stderr;
+        assert_eq!(sync(), "Joined the store of origin: 1 bead\n");
+        assert_eq!(sync(), "Already up to date with origin\n");
     });
 }
 

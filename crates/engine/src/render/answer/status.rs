@@ -89,6 +89,9 @@ pub struct SyncStatus {
     pub last_error: Option<SyncErrorStatus>,
     /// The number of unresolved conflicts.
     pub conflicts: usize,
+    /// Why the hub cannot be used now; absent if it can, or none is configured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hub_error: Option<HubErrorStatus>,
     /// Claims that lost to a claim on another machine.
     pub lost_claims: Vec<LostClaim>,
     /// The push budget of the remote; absent when pushes are unlimited.
@@ -124,6 +127,19 @@ pub struct LostClaim {
     pub won_by: Actor,
     /// The id of the conflict record.
     pub conflict: String,
+}
+
+/// Why the hub cannot be used.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct HubErrorStatus {
+    /// The error code.
+    pub code: beads_core::Code,
+    /// The error message, with what to do.
+    pub message: String,
+    /// Since when.
+    pub since: String,
+    /// The time since then.
+    pub age_ms: u64,
 }
 
 /// Why synchronisation fails.

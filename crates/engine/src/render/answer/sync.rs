@@ -19,6 +19,8 @@ pub struct SyncAnswer {
     pub rounds: u32,
     /// The number of new conflicts.
     pub conflicts: usize,
+    /// The number of beads in the store, if this sync was the first of this clone and joined the store that the remote had.
+    pub joined: Option<usize>,
 }
 
 /// A fingerprint of the state. Replicas with the same state have the same fingerprint.

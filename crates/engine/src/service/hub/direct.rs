@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use beads_store::Error;
 use beads_store::hub::postgres::{Address, PostgresHub};
-use beads_store::hub::{ClaimAnswer, ClaimRequest, Hub, HubCopy, HubHistory, HubSession};
+use beads_store::hub::{ClaimAnswer, ClaimRequest, Hub, HubHistory, HubSession, Snapshots, read_snapshot};
 
 use crate::failure::{Code, Failure};
 use crate::request::Reply;
@@ -76,15 +76,15 @@ impl Service {
         }
     }
 
-    fn exchange_alone(&mut self, hub: &mut impl Hub) -> Result<(), Trouble> {
+    fn exchange_alone<H: Hub + Snapshots>(&mut self, hub: &mut H) -> Result<(), Trouble> {
         let arguments = self.hub_attach_arguments();
         let (member, cursor, claims) = arguments.ok_or_else(|| Failure::internal("no hub is in use"))?;
         let attached = hub.attach(&member, &cursor, &claims)?;
         self.hub_attached(&attached);
         if attached.history != HubHistory::Same
-            && let Some((cursor, payload)) = hub.snapshot()?
+            && let Some(copy) = read_snapshot(hub)?
         {
-            self.hub_restarted(HubCopy::from_snapshot(cursor, &payload)?);
+            self.hub_restarted(copy);
         }
         self.fetch_alone(hub)?;
         self.hub_caught_up()?;

@@ -29,11 +29,18 @@ pub struct HubLocal {
     session: HubSession,
     /// The id of the store.
     store: String,
-    /// Since when the hub does not answer, and why.
-    away: Option<(u64, String)>,
+    away: Option<Away>,
     /// The hub cannot notify this machine, so it is polled.
     pub polls: bool,
     unsaved: u64,
+}
+
+/// Since when the hub cannot be used, and why.
+#[derive(Debug, Clone)]
+struct Away {
+    since_ms: u64,
+    code: Code,
+    message: String,
 }
 
 impl HubLocal {
@@ -142,7 +149,12 @@ impl Service {
     pub fn hub_attached(&mut self, attached: &Attached) {
         let Some(hub) = &mut self.hub else { return };
         hub.session.attached(attached, self.replica.now_ms());
-        if hub.away.take().is_some() {
+    }
+
+    /// Records that the hub does what it is asked for. Attaching alone does not show that: a server without disk
+    /// space still accepts machines, but no changes.
+    pub fn hub_back(&mut self) {
+        if self.hub.as_mut().is_some_and(|hub| hub.away.take().is_some()) {
             crate::log::note("the hub answers again");
         }
     }
@@ -164,16 +176,16 @@ impl Service {
         Ok(news)
     }
 
-    /// Records that the hub does not answer.
-    pub fn hub_away(&mut self, reason: &str) {
+    /// Records that the hub cannot be used.
+    pub fn hub_away(&mut self, failure: &Failure) {
         let now_ms = self.replica.now_ms();
         let Some(hub) = &mut self.hub else { return };
         hub.session.detach();
-        if hub.away.is_none() {
-            crate::log::note(&format!("the hub is unreachable: {reason}"));
+        if hub.away.as_ref().is_none_or(|away| away.code != failure.code) {
+            crate::log::note(&format!("the hub cannot be used: {}", failure.message));
         }
-        let since = hub.away.as_ref().map_or(now_ms, |(since, _)| *since);
-        hub.away = Some((since, reason.to_owned()));
+        let since_ms = hub.away.as_ref().map_or(now_ms, |away| away.since_ms);
+        hub.away = Some(Away { since_ms, code: failure.code.clone(), message: failure.message.clone() });
     }
 
     /// Generates a new identity, because another machine uses the old one.
@@ -236,9 +248,9 @@ impl Service {
             // Without a daemon, the command connects for itself.
             None if !self.confirms_later => Ok(true),
             None => self.claim_without_hub("its address cannot be used"),
-            Some(Some((since, reason))) => {
-                let seconds = self.replica.now_ms().saturating_sub(*since) / 1_000;
-                self.claim_without_hub(&format!("it has been unreachable for {seconds} s: {reason}"))
+            Some(Some(away)) => {
+                let seconds = self.replica.now_ms().saturating_sub(away.since_ms) / 1_000;
+                self.claim_without_hub(&format!("it has been unreachable for {seconds} s: {}", away.message))
             }
             Some(None) => Ok(true),
         }
@@ -258,8 +270,8 @@ impl Service {
     }
 
     fn hub_away_ms(&self) -> Option<u64> {
-        let (since, _) = self.hub.as_ref()?.away.as_ref()?;
-        Some(self.replica.now_ms().saturating_sub(*since))
+        let away = self.hub.as_ref()?.away.as_ref()?;
+        Some(self.replica.now_ms().saturating_sub(away.since_ms))
     }
 }
 

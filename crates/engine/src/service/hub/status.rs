@@ -3,7 +3,7 @@
 use beads_store::hub::postgres::Address;
 
 use crate::failure::Failure;
-use crate::render::{Answer, HubStatusAnswer};
+use crate::render::{Answer, HubErrorStatus, HubStatusAnswer};
 use crate::service::Service;
 
 impl Service {
@@ -21,9 +21,21 @@ impl Service {
             status.cursor = Some(hub.session.cursor().n);
             status.polls = hub.polls;
             status.away_ms = self.hub_away_ms();
-            status.error = hub.away.as_ref().map(|(_, reason)| reason.clone());
+            status.error = hub.away.as_ref().map(|away| away.message.clone());
+            status.error_code = hub.away.as_ref().map(|away| away.code.clone());
             status.unsent = !beads_core::Delta::between(hub.session.copy().state(), state).is_empty();
         }
         Ok(Answer::HubStatus(Box::new(status)))
+    }
+
+    /// Returns why the hub cannot be used now, for `bd status`.
+    pub(in crate::service) fn hub_error(&self) -> Option<HubErrorStatus> {
+        let away = self.hub.as_ref()?.away.as_ref()?;
+        Some(HubErrorStatus {
+            code: away.code.clone(),
+            message: away.message.clone(),
+            since: beads_core::Timestamp::text_of(away.since_ms),
+            age_ms: self.replica.now_ms().saturating_sub(away.since_ms),
+        })
     }
 }

@@ -144,6 +144,12 @@ impl SyncJob {
         let (position, reach) = (self.position, self.reach);
         let (saved, exchanged) = match name {
             Ok(Some(name)) => self.exchange(repository, name)?,
+            // Without a remote, the archive only has to be in this repository.
+            Ok(None) if reach.asks_remote() => {
+                let (saved, archived) = self.checkpoint.save_and_archive(repository)?;
+                let outcome = archived.map(|()| Exchange { conflicts, ..Exchange::default() });
+                (saved, Exchanged::without_remote(reach, outcome.map_err(Failure::from)))
+            }
             Ok(None) => {
                 let saved = self.checkpoint.save(repository)?;
                 (saved, Exchanged::without_remote(reach, Ok(Exchange { conflicts, ..Exchange::default() })))
@@ -245,6 +251,7 @@ impl Service {
         if exchanged.pushed() {
             self.note_push();
         }
+        let is_first = self.sync_state.last_success_ms.is_none();
         let positions = (position, self.replica.position());
         self.sync_state.note(&exchanged, positions, now_ms);
         if exchanged.remote.is_some() || exchanged.outcome.is_err() {
@@ -262,7 +269,9 @@ impl Service {
             None => {}
         }
         let exchange = exchanged.outcome?;
+        let has_joined = is_first && exchange.found && exchanged.remote.is_some();
         Ok(SyncAnswer {
+            joined: has_joined.then(|| self.replica.catalog().live_count()),
             remote: exchanged.remote,
             commit: self.replica.known_tip().map(str::to_owned),
             pulled: exchange.pulled,

@@ -2,7 +2,7 @@
 
 use tokio_postgres::types::Type;
 
-use super::{PostgresHub, column, signed, within};
+use super::{CALL_TIMEOUT, PostgresHub, column, signed, within};
 use crate::hub::outgoing::lineage_key;
 use crate::hub::{ClaimAnswer, ClaimRequest, Fetched, Grant, HubCursor};
 use crate::{Error, Result};
@@ -24,7 +24,7 @@ impl PostgresHub {
                 self.fetched_since(known)
             )
         };
-        let (answer, (), fetched) = within(&self.runtime, all)?;
+        let (answer, (), fetched) = within(&self.runtime, CALL_TIMEOUT, all)?;
         Ok((answer?, fetched?))
     }
 
@@ -39,9 +39,9 @@ impl PostgresHub {
         let above: Vec<i64> = request.candidates.iter().map(|(_, stamp)| signed(stamp.ms())).collect();
         let holder = request.holder.as_str();
         let parameters: [(&(dyn tokio_postgres::types::ToSql + Sync), Type); 10] = [
-            (&self.member.store, Type::TEXT),
-            (&self.member.replica, Type::TEXT),
-            (&self.epoch, Type::INT4),
+            (&self.attachment.member.store, Type::TEXT),
+            (&self.attachment.member.replica, Type::TEXT),
+            (&self.attachment.epoch, Type::INT4),
             (&seq, Type::INT8),
             (&request.id, Type::TEXT),
             (&n, Type::INT8),

@@ -2,7 +2,9 @@
 
 mod address;
 mod claim;
+mod refusal;
 mod schema;
+mod snapshots;
 mod tls;
 
 use std::future::Future;
@@ -14,13 +16,14 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{AsyncMessage, Client, Row};
 
 pub use address::Address;
-pub use schema::{SCHEMA, install, store_fence, store_status};
+pub use schema::{install, install_sql, store_fence, store_status};
 
 use super::{
-    Attached, ClaimAnswer, ClaimNews, ClaimRequest, Compaction, Fetched, Grant, HUB_VERSION, Hub, HubCursor,
-    HubHistory, HubRow, Member, RowContent,
+    Attached, ClaimAnswer, ClaimNews, ClaimRequest, Fetched, Grant, HUB_VERSION, Hub, HubCursor, HubHistory,
+    HubRow, Member, RowContent,
 };
 use crate::{Error, Result};
+use refusal::failure;
 
 /// The size of one fetch.
 const FETCH_BYTES: i64 = 8 * 1024 * 1024;
@@ -44,6 +47,12 @@ pub struct PostgresHub {
     /// The process that serves this connection, and whether a notification of it has arrived.
     own_process: i32,
     hears: bool,
+    attachment: Attachment,
+}
+
+/// What the hub knows an attached machine by. It is not bound to a connection.
+#[derive(Debug, Clone)]
+pub struct Attachment {
     member: Member,
     epoch: i32,
     number: i32,
@@ -65,13 +74,19 @@ pub enum Woken<C> {
 impl PostgresHub {
     /// Connects. Call [`Hub::attach`] before anything else.
     pub fn connect(address: &Address) -> Result<Self> {
+        let member = Member { store: String::new(), replica: NO_TOKEN.to_owned() };
+        Self::connect_as(address, Attachment { member, epoch: 0, number: 0 })
+    }
+
+    /// Connects once more for a machine that is attached.
+    pub fn connect_as(address: &Address, attachment: Attachment) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| unreachable(error.to_string()))?;
         let mut config = address.config.clone();
         config.ssl_mode(address.ssl_mode.wire());
         let connector = tls::connector(address)?;
         let (client, mut connection) =
-            within(&runtime, config.connect(connector))?.map_err(|error| failure(&error))?;
+            within(&runtime, CALL_TIMEOUT, config.connect(connector))?.map_err(|error| failure(&error))?;
         let (send, notifications) = mpsc::unbounded_channel();
         runtime.spawn(async move {
             while let Some(Ok(message)) =
@@ -84,29 +99,33 @@ impl PostgresHub {
                 }
             }
         });
-        let member = Member { store: String::new(), replica: NO_TOKEN.to_owned() };
-        let (own_process, hears, epoch, number) = (0, false, 0, 0);
-        let hub = Self { runtime, client, notifications, own_process, hears, member, epoch, number };
+        let (own_process, hears) = (0, false);
+        let hub = Self { runtime, client, notifications, own_process, hears, attachment };
         // The functions refuse other levels, which may be the default of the database.
         hub.batch("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED")?;
         Ok(hub)
     }
 
+    /// Returns what the hub knows this machine by.
+    pub fn attachment(&self) -> &Attachment {
+        &self.attachment
+    }
+
     /// Runs statements without parameters.
     fn batch(&self, sql: &str) -> Result<()> {
-        within(&self.runtime, self.client.batch_execute(sql))?.map_err(|error| failure(&error))
+        within(&self.runtime, CALL_TIMEOUT, self.client.batch_execute(sql))?.map_err(|error| failure(&error))
     }
 
     /// Runs a statement. It is not prepared under a name, because that fails behind a transaction pooler, and
     /// takes one round trip.
     fn query(&self, sql: &str, parameters: &[(&(dyn ToSql + Sync), Type)]) -> Result<Vec<Row>> {
-        within(&self.runtime, self.rows(sql, parameters))?
+        within(&self.runtime, CALL_TIMEOUT, self.rows(sql, parameters))?
     }
 
     /// Like [`query`](Self::query), and wakes the other machines in the same round trip.
     fn query_and_notify(&self, sql: &str, parameters: &[(&(dyn ToSql + Sync), Type)]) -> Result<Vec<Row>> {
         let both = async { tokio::join!(self.rows(sql, parameters), self.notified()).0 };
-        within(&self.runtime, both)?
+        within(&self.runtime, CALL_TIMEOUT, both)?
     }
 
     async fn rows(&self, sql: &str, parameters: &[(&(dyn ToSql + Sync), Type)]) -> Result<Vec<Row>> {
@@ -122,7 +141,7 @@ impl PostgresHub {
 
     /// Returns the name of the channel. Channel names are visible to every role, so it is only a number.
     fn channel(&self) -> String {
-        format!("beads_{}", self.number)
+        format!("beads_{}", self.attachment.number)
     }
 
     /// Starts to listen, and notifies itself: if that does not arrive, a transaction pooler is in between.
@@ -167,9 +186,9 @@ impl PostgresHub {
     async fn fetched_since(&self, cursor: &HubCursor) -> Result<Fetched> {
         let (n, token) = columns(cursor);
         let parameters: [(&(dyn ToSql + Sync), Type); 6] = [
-            (&self.member.store, Type::TEXT),
-            (&self.member.replica, Type::TEXT),
-            (&self.epoch, Type::INT4),
+            (&self.attachment.member.store, Type::TEXT),
+            (&self.attachment.member.replica, Type::TEXT),
+            (&self.attachment.epoch, Type::INT4),
             (&n, Type::INT8),
             (&token, Type::TEXT),
             (&FETCH_BYTES, Type::INT8),
@@ -209,9 +228,8 @@ impl Hub for PostgresHub {
             ],
         )?;
         let row = Self::one(rows)?;
-        self.member = member.clone();
-        self.number = column(&row, 0)?;
-        self.epoch = column(&row, 1)?;
+        let (number_at_hub, epoch) = (column(&row, 0)?, column(&row, 1)?);
+        self.attachment = Attachment { member: member.clone(), epoch, number: number_at_hub };
         let history = match column::<&str>(&row, 4)? {
             "same" => HubHistory::Same,
             "behind" => HubHistory::Behind,
@@ -227,9 +245,9 @@ impl Hub for PostgresHub {
         let rows = self.query_and_notify(
             "SELECT n, token::text FROM beads.append($1, $2::uuid, $3, $4, $5, $6, $7::jsonb)",
             &[
-                (&self.member.store, Type::TEXT),
-                (&self.member.replica, Type::TEXT),
-                (&self.epoch, Type::INT4),
+                (&self.attachment.member.store, Type::TEXT),
+                (&self.attachment.member.replica, Type::TEXT),
+                (&self.attachment.epoch, Type::INT4),
                 (&seq, Type::INT8),
                 (&seen, Type::INT8),
                 (&payload, Type::BYTEA),
@@ -244,67 +262,21 @@ impl Hub for PostgresHub {
         let rows = self.query(
             "SELECT beads.settle($1, $2::uuid, $3)",
             &[
-                (&self.member.store, Type::TEXT),
-                (&self.member.replica, Type::TEXT),
-                (&self.epoch, Type::INT4),
+                (&self.attachment.member.store, Type::TEXT),
+                (&self.attachment.member.replica, Type::TEXT),
+                (&self.attachment.epoch, Type::INT4),
             ],
         )?;
         Self::one(rows).map(drop)
     }
 
     fn fetch_since(&mut self, cursor: &HubCursor) -> Result<Fetched> {
-        within(&self.runtime, self.fetched_since(cursor))?
-    }
-
-    fn snapshot(&mut self) -> Result<Option<(HubCursor, Vec<u8>)>> {
-        let rows = self.query(
-            "SELECT upto, token::text, payload FROM beads.snapshot($1, $2::uuid, $3)",
-            &[
-                (&self.member.store, Type::TEXT),
-                (&self.member.replica, Type::TEXT),
-                (&self.epoch, Type::INT4),
-            ],
-        )?;
-        let Some(row) = rows.first() else { return Ok(None) };
-        Ok(Some((HubCursor { n: number(row, 0)?, token: column(row, 1)? }, column(row, 2)?)))
+        within(&self.runtime, CALL_TIMEOUT, self.fetched_since(cursor))?
     }
 
     fn claim(&mut self, seq: u64, cursor: &HubCursor, request: &ClaimRequest) -> Result<ClaimAnswer> {
         let both = async { tokio::join!(self.asked_for_claim(seq, cursor, request), self.notified()).0 };
-        within(&self.runtime, both)?
-    }
-
-    fn compaction(&mut self) -> Result<Compaction> {
-        let rows = self.query(
-            "SELECT delta_bytes, snapshot_bytes, proposed, proposed_by::text \
-             FROM beads.compaction($1, $2::uuid, $3)",
-            &[
-                (&self.member.store, Type::TEXT),
-                (&self.member.replica, Type::TEXT),
-                (&self.epoch, Type::INT4),
-            ],
-        )?;
-        let row = Self::one(rows)?;
-        let proposed = column::<Option<i64>>(&row, 2)?.zip(column::<Option<String>>(&row, 3)?);
-        let proposed = proposed.map(|(n, by)| (u64::try_from(n).unwrap_or_default(), by));
-        Ok(Compaction { delta_bytes: number(&row, 0)?, snapshot_bytes: number(&row, 1)?, proposed })
-    }
-
-    fn fold(&mut self, upto: &HubCursor, digest: &str, payload: &[u8]) -> Result<String> {
-        let (n, token) = columns(upto);
-        let rows = self.query(
-            "SELECT beads.fold($1, $2::uuid, $3, $4, $5::uuid, $6, $7)",
-            &[
-                (&self.member.store, Type::TEXT),
-                (&self.member.replica, Type::TEXT),
-                (&self.epoch, Type::INT4),
-                (&n, Type::INT8),
-                (&token, Type::TEXT),
-                (&digest, Type::TEXT),
-                (&payload, Type::BYTEA),
-            ],
-        )?;
-        column(&Self::one(rows)?, 0)
+        within(&self.runtime, CALL_TIMEOUT, both)?
     }
 }
 
@@ -338,41 +310,12 @@ fn number(row: &Row, index: usize) -> Result<u64> {
     u64::try_from(value).map_err(|error| Error::HubInvalid(error.to_string()))
 }
 
-/// Runs a future, at most for the timeout of a call.
-fn within<T>(runtime: &Runtime, future: impl Future<Output = T>) -> Result<T> {
-    let waited = runtime.block_on(async { tokio::time::timeout(CALL_TIMEOUT, future).await });
-    waited.map_err(|_| unreachable(format!("no answer within {} seconds", CALL_TIMEOUT.as_secs())))
+/// Runs a future, at most for a time.
+fn within<T>(runtime: &Runtime, timeout: Duration, future: impl Future<Output = T>) -> Result<T> {
+    let waited = runtime.block_on(async { tokio::time::timeout(timeout, future).await });
+    waited.map_err(|_| unreachable(format!("no answer within {} seconds", timeout.as_secs())))
 }
 
 fn unreachable(reason: String) -> Error {
     Error::HubUnreachable(reason)
-}
-
-/// Converts an error of the driver. The text of a driver error may not contain the address.
-fn failure(error: &tokio_postgres::Error) -> Error {
-    let Some(database) = error.as_db_error() else {
-        use std::error::Error as _;
-        let reason = error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {source}"));
-        return unreachable(reason);
-    };
-    let message = database.message().to_owned();
-    match database.code().code() {
-        "BH001" => Error::HubAttachAgain,
-        "BH002" => Error::HubHistory,
-        "BH003" => Error::HubReplicaReused,
-        "BH004" => Error::HubRefused(format!("{message}; run bd hub upgrade, or upgrade bd")),
-        "3F000" | "42883" | "42P01" => {
-            Error::HubRefused("the database has no hub; run bd hub init with this address once".to_owned())
-        }
-        // The server is shutting down or starting, or has too many connections, or it is a standby.
-        code if code.starts_with("57P")
-            || code.starts_with("08")
-            || matches!(code, "53300" | "25006" | "55000") =>
-        {
-            unreachable(message)
-        }
-        // A deadlock or a serialisation failure: the call can be repeated.
-        code if code.starts_with("40") => unreachable(message),
-        _ => Error::HubRefused(message),
-    }
 }

@@ -1,16 +1,30 @@
 //! Installs the hub, and asks about a store without attaching.
 
+use std::time::Duration;
+
 use tokio_postgres::types::Type;
 
-use super::{Address, PostgresHub, column};
+use super::refusal::failure;
+use super::{Address, PostgresHub, column, within};
 use crate::Result;
 
 /// The tables and functions of the hub.
-pub const SCHEMA: &str = include_str!("../schema.sql");
+const SCHEMA: &str = include_str!("../schema.sql");
 
-/// Creates the tables, functions and role, or brings them up to this version.
+/// How long bringing a large hub up to this version may take.
+const INSTALL_TIMEOUT: Duration = Duration::from_secs(60 * 60);
+
+/// Returns the SQL that creates the tables, functions and role, or brings them up to this version, in one
+/// transaction.
+pub fn install_sql() -> String {
+    format!("BEGIN;\n{SCHEMA}\nCOMMIT;\n")
+}
+
+/// Runs [`install_sql`].
 pub fn install(address: &Address) -> Result<()> {
-    PostgresHub::connect(address)?.batch(&format!("BEGIN;\n{SCHEMA}\nCOMMIT;"))
+    let hub = PostgresHub::connect(address)?;
+    let sql = install_sql();
+    within(&hub.runtime, INSTALL_TIMEOUT, hub.client.batch_execute(&sql))?.map_err(|error| failure(&error))
 }
 
 /// Returns what the hub knows about a store, and how many milliseconds the answer took.
