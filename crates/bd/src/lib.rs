@@ -9,6 +9,8 @@ pub mod board;
 pub mod cli;
 mod entry_point;
 mod environment;
+#[cfg(folds_identical_functions)]
+mod foldable;
 mod hook;
 mod hyphen_values;
 mod installation;

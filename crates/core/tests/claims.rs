@@ -1,7 +1,4 @@
 //! Claims: claiming, claiming the next bead, renewing, releasing, and guards.
-#![allow(clippy::unwrap_used)] // failing is a test's job
-
-mod support;
 
 use beads_core::op::{
     Change, ClaimBead, ClaimNext, Close, Create, Dep, DepRole, Fence, Guard, NoteAdd, Op, Renew, Unclaim,
@@ -9,8 +6,9 @@ use beads_core::op::{
 };
 use beads_core::{Applied, Bead, BeadType, Error, Patch, Stamp, Status, content_hash};
 use serde_json::json;
-use support::actor;
-use support::side::{LEASE, STEP, Side, titled};
+
+use crate::support::actor;
+use crate::support::side::{LEASE, STEP, Side, titled};
 
 fn claim(id: &str) -> Op {
     Op::Claim(ClaimBead { id: id.into(), ..ClaimBead::default() })

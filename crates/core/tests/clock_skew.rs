@@ -1,6 +1,5 @@
 //! Clocks that run ahead. A write over a stamp from the future wins and does not affect other writes, and the
 //! store reports whose clock it was.
-#![allow(clippy::unwrap_used)] // failing is a test's job
 
 use beads_core::limits::{COUNTER_STEP, MAX_MS};
 use beads_core::op::{Create, Op, Update};

@@ -1,9 +1,6 @@
 //! A claim never undoes a close: a closed bead that was not reopened stays closed, whatever other replicas do
 //! with claims before they learn about the close. Also tests the meaning of every combination of status,
 //! assignee and lease.
-#![allow(clippy::unwrap_used)] // failing is a test's job
-
-mod support;
 
 use beads_core::op::{
     Change, ClaimBead, ClaimNext, Close, DepAdd, Fence, Guard, NoteAdd, Op, Renew, Reopen, Unclaim, Update,
@@ -14,8 +11,9 @@ use beads_core::{
     BeadType, Claim, Delta, EdgeKind, Error, EventKind, Patch, Register, Stamp, Status, Timestamp,
 };
 use proptest::prelude::*;
-use support::side::{LEASE, Side, titled};
-use support::{actor, cases, decode, id, mark};
+
+use crate::support::side::{LEASE, Side, titled};
+use crate::support::{actor, cases, decode, id, mark};
 
 const ACTORS: [&str; 3] = ["ann", "ben", "cy"];
 

@@ -1,6 +1,5 @@
 //! Error codes are compared as values of `Code`. Only the decoder in `core/src/code.rs` compares them as
 //! text.
-#![allow(clippy::unwrap_used)] // failing is a test's job
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,4 @@
 //! Conflicts and the floor of garbage collection.
-#![allow(clippy::unwrap_used)] // failing is a test's job
-
-mod support;
 
 use beads_core::op::{
     Close, CollectGarbage, ConflictDismiss, ConflictRestore, Create, Delete, DepAdd, DepRemove, Op, Update,
@@ -11,7 +8,8 @@ use beads_core::{
     State, Status, concurrent_writes,
 };
 use serde_json::json;
-use support::{actor, assert_same, decode, id, join, mark, value};
+
+use crate::support::{actor, assert_same, decode, id, join, mark, value};
 
 /// A replica in memory.
 #[derive(Clone)]
@@ -151,7 +149,7 @@ fn an_inconsistent_conflict_line_is_rejected() {
         format!("{line}{line}"),
     ];
     for bad in bad_lines {
-        let files = support::files::sealed(beads_core::Snapshot {
+        let files = crate::support::files::sealed(beads_core::Snapshot {
             conflicts: bad.clone().into_bytes(),
             ..good.clone()
         });

@@ -1,8 +1,5 @@
 //! Checks that random histories cover every corner case; otherwise the tests that use them would prove
 //! little.
-#![allow(clippy::unwrap_used)] // failing is a test's job
-
-mod support;
 
 use std::collections::BTreeMap;
 
@@ -10,9 +7,9 @@ use beads_core::{Endpoint, Field, State};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 
-use support::cases;
-use support::history::history;
-use support::world::World;
+use crate::support::cases;
+use crate::support::history::history;
+use crate::support::world::World;
 
 #[test]
 fn random_histories_reach_every_corner() {
@@ -21,7 +18,7 @@ fn random_histories_reach_every_corner() {
     for _ in 0..500 {
         let history = history(6..30).new_tree(&mut runner).unwrap().current();
         let mut world = World::play(&history);
-        let bare = world.sent.iter().any(|files| has_bare_edge(&support::decode(files)));
+        let bare = world.sent.iter().any(|files| has_bare_edge(&crate::support::decode(files)));
         *seen.entry("bare edge").or_insert(0) += usize::from(bare);
         let hollow = |state: &State| state.beads().values().any(beads_core::SharedBead::is_hollow);
         let reached = world.replicas.iter().any(|replica| hollow(&replica.state));

@@ -1,16 +1,13 @@
 //! Truncation and flipped bits at every byte of every file never cause a panic or a state that differs from
 //! the files.
-#![allow(clippy::unwrap_used)] // failing is a test's job
-
-mod support;
 
 use beads_core::snapshot::{DEPS, META, STATE, TOMBSTONES};
 use beads_core::{Field, Snapshot, State};
 use serde_json::{Map, Value, json};
 
-use support::example::example;
-use support::files::{file_mut, sealed, unsealed};
-use support::show;
+use crate::support::example::example;
+use crate::support::files::{file_mut, sealed, unsealed};
+use crate::support::show;
 
 const CHECKSUMMED: [&str; 3] = [STATE, TOMBSTONES, DEPS];
 

@@ -1,15 +1,12 @@
 //! Hostile and damaged files: each is an error that names the file and the line.
-#![allow(clippy::unwrap_used)] // failing is a test's job
-
-mod support;
 
 use std::fmt::Debug;
 
 use beads_core::snapshot::{DEPS, META, STATE, TOMBSTONES};
 use beads_core::{Error, Snapshot};
 
-use support::example::example;
-use support::files::{file_mut, replaced, sealed};
+use crate::support::example::example;
+use crate::support::files::{file_mut, replaced, sealed};
 
 /// File, line, original text, replacement, and part of the expected error. Checksums are updated, so that the
 /// damage itself is found.

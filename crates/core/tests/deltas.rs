@@ -1,7 +1,4 @@
 //! Edge cases of deltas. The laws that random deltas obey are in `laws.rs`.
-#![allow(clippy::unwrap_used)] // failing is a test's job
-
-mod support;
 
 use beads_core::{
     Catalog, Conflict, Deletion, Delta, Edge, EdgeKey, EdgeKind, Error, Field, Lineage, Metadata, Patch,
@@ -9,7 +6,7 @@ use beads_core::{
 };
 use serde_json::json;
 
-use support::{actor, assert_same, id, mark, value};
+use crate::support::{actor, assert_same, id, mark, value};
 
 fn birth(born: &str, ms: u64) -> (Lineage, Delta) {
     let mark = mark(ms, 0, "ann");

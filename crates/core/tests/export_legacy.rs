@@ -1,16 +1,12 @@
 //! Exports in the format of a legacy store: imported data is exported unchanged and can be imported again.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot continue should fail")]
-
-mod support;
-
 use std::collections::BTreeSet;
 
 use beads_core::{Catalog, export_legacy_store};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use support::import::{act, assert_round_trip, bead, clock, fingerprint, legacy};
+use crate::support::import::{act, assert_round_trip, bead, clock, fingerprint, legacy};
 
 /// The lines of the files of a store, as values.
 #[derive(Debug, Clone, Default, PartialEq)]

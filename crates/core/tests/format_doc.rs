@@ -1,8 +1,5 @@
 //! Keeps `docs/FORMAT.md` correct: its examples are real files, and its test vectors and its collision are
 //! recomputed.
-#![allow(clippy::unwrap_used)] // failing is a test's job
-
-mod support;
 
 use std::collections::BTreeMap;
 
@@ -12,9 +9,9 @@ use beads_core::{Error, Field, Snapshot, Stamp, State, Timestamp, content_hash, 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use support::example::example;
-use support::files::{file_mut, unsealed};
-use support::{assert_same, ids};
+use crate::support::example::example;
+use crate::support::files::{file_mut, unsealed};
+use crate::support::{assert_same, ids};
 
 const DOC: &str = include_str!("../../../docs/FORMAT.md");
 

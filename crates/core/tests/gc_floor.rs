@@ -1,5 +1,4 @@
 //! The floor of garbage collection: when it rises, how the next epoch resets it, and that replicas converge.
-#![allow(clippy::unwrap_used)] // failing is a test's job
 
 use beads_core::op::{CollectGarbage, Create, Delete, Op, ResetGcFloor};
 use beads_core::{Applied, Catalog, Clock, Context, Floor, GC_FLOOR_RESET, Stamp, State};

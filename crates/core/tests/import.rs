@@ -1,15 +1,11 @@
 //! Imports of files from other programs: each rule of docs/IMPORT.md.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot continue should fail")]
-
-mod support;
-
 use beads_core::import::Compare;
 use beads_core::query::ReadyFilter;
 use beads_core::{Actor, Catalog, EdgeKind, Field, Slot, Stamp, Status};
 use serde_json::{Value, json};
 
-use support::import::{
+use crate::support::import::{
     LATE, act, assert_round_trip, bead, clock, exported, fingerprint, import, import_with_deletions, legacy,
     one, simple, with,
 };

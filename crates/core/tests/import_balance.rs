@@ -1,15 +1,11 @@
 //! The summary of an import adds up: every line is counted exactly once.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot continue should fail")]
-
-mod support;
-
 use beads_core::Catalog;
 use beads_core::import::{Import, Verdict};
 use proptest::prelude::*;
 use serde_json::json;
 
-use support::import::{assert_balanced, simple, with};
+use crate::support::import::{assert_balanced, simple, with};
 
 const FILES: [&str; 6] = [
     "issues.jsonl",

@@ -2,16 +2,12 @@
 //! exporting preserves everything that the era can express, and a comparison with the store finds no
 //! difference.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot continue should fail")]
-
-mod support;
-
 use beads_core::Catalog;
 use beads_core::import::Compare;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use support::import::{assert_round_trip, exported, import};
+use crate::support::import::{assert_round_trip, exported, import};
 
 /// A release that changed the set of fields: the fields that it added and removed, and those that it omits if
 /// they are zero.

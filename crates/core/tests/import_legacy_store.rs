@@ -1,13 +1,9 @@
 //! Imports of a legacy store, the store of the earlier Rust implementation.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot continue should fail")]
-
-mod support;
-
 use beads_core::import::LegacyFile;
 use beads_core::{Catalog, EdgeKind};
 
-use support::import::{assert_round_trip, bead, exported, legacy, legacy_into};
+use crate::support::import::{assert_round_trip, bead, exported, legacy, legacy_into};
 
 fn line(id: &str, created: &str, by: &str) -> String {
     format!(

@@ -1,15 +1,11 @@
 //! What each version of the Go `bd` omitted from `issues.jsonl`, and what that means (docs/IMPORT.md lists
 //! the versions).
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot continue should fail")]
-
-mod support;
-
 use beads_core::query::ReadyFilter;
 use beads_core::{Catalog, EdgeKind, Status};
 use serde_json::{Value, json};
 
-use support::import::{
+use crate::support::import::{
     LATE, assert_round_trip, bead, exported, import, import_with_deletions, one, simple, with,
 };
 

@@ -1,15 +1,11 @@
 //! Export and import are inverse: for our own beads, for real files, and for almost valid lines.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot continue should fail")]
-
-mod support;
-
 use beads_core::Catalog;
 use beads_core::import::{Import, LEGACY_FILES};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use support::import::{act, assert_round_trip, bead, clock, exported, fingerprint, import, with};
+use crate::support::import::{act, assert_round_trip, bead, clock, exported, fingerprint, import, with};
 
 /// The result of every operation survives a round trip exactly, including the stamps.
 #[test]

@@ -1,14 +1,11 @@
 //! What is derived from a state step by step must equal what is derived from the whole state.
-#![allow(clippy::unwrap_used)] // failing is a test's job
-
-mod support;
 
 use beads_core::{Catalog, Delta, Encoder, Floor, Snapshot, Stamp, State};
 use proptest::prelude::*;
 
-use support::history::{History, history};
-use support::world::{Event, World};
-use support::{assert_same, cases, decode};
+use crate::support::history::{History, history};
+use crate::support::world::{Event, World};
+use crate::support::{assert_same, cases, decode};
 
 /// Calls `check` with the catalog of the first replica after each event of a history, after garbage
 /// collection, and after a return to an earlier state.

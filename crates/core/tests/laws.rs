@@ -1,16 +1,13 @@
 //! The laws of the join, on encoded bytes, over random histories of several replicas.
-#![allow(clippy::unwrap_used)] // failing is a test's job
-
-mod support;
 
 use std::collections::BTreeSet;
 
 use beads_core::{Delta, Snapshot, State};
 use proptest::prelude::*;
 
-use support::history::history;
-use support::world::World;
-use support::{assert_same, cases, decode, ids, join, oracle};
+use crate::support::history::history;
+use crate::support::world::World;
+use crate::support::{assert_same, cases, decode, ids, join, oracle};
 
 proptest! {
     #![proptest_config(cases(4_000))]

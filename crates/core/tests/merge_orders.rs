@@ -1,8 +1,5 @@
 //! Merges whose result once depended, or easily could depend, on their order. Every order and every grouping
 //! of the parts must produce the same bytes.
-#![allow(clippy::unwrap_used)] // failing is a test's job
-
-mod support;
 
 use std::sync::Arc;
 
@@ -11,7 +8,7 @@ use beads_core::{
 };
 use serde_json::json;
 
-use support::{actor, assert_same, id, join, mark, show, value};
+use crate::support::{actor, assert_same, id, join, mark, show, value};
 
 /// Joins the parts in every order and grouping, and asserts that the results are the same.
 fn merge_in_all_orders(parts: &[State]) -> Snapshot {
@@ -124,7 +121,7 @@ fn two_losers_that_want_one_derived_id() {
     let (bobs, second) = bead("bd-a.1", 357_572, "bob");
     let (anns, third) = bead("bd-a.13", 357_572, "ann");
     let files = merge_in_all_orders(&[state(&older.each_ref()), state(&[&second]), state(&[&third])]);
-    let names = support::decode(&files).names().clone();
+    let names = crate::support::decode(&files).names().clone();
     assert_eq!(names.id_of(&anns).as_str(), "bd-a.13347073");
     assert_eq!(names.id_of(&bobs).as_str().len(), "bd-a.1".len() + 8);
 }

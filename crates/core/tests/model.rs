@@ -1,8 +1,5 @@
 //! Compares the code with the executable model of the merge rules. Both sides make the same writes with the
 //! same stamps, and after each exchange they must have the same four files, byte for byte.
-#![allow(clippy::unwrap_used)] // failing is a test's job
-
-mod support;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,9 +12,9 @@ use proptest::strategy::Strategy;
 use proptest::test_runner::{TestRunner, contextualize_config};
 use serde_json::{Value, json};
 
-use support::cases;
-use support::history::{History, Kind, history};
-use support::world::{Event, World};
+use crate::support::cases;
+use crate::support::history::{History, Kind, history};
+use crate::support::world::{Event, World};
 
 const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/model/driver.py");
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/model");
@@ -70,7 +67,7 @@ impl Model {
         if let Some(error) = theirs.get("error") {
             panic!("the model reports an error: {error}");
         }
-        let state = support::decode(ours);
+        let state = crate::support::decode(ours);
         for (lineage, bead) in state.beads() {
             let id = state.names().id_of(lineage);
             assert_eq!(theirs["shown"][id.as_str()], bead.status().as_str(), "the status shown for {id}");

@@ -1,12 +1,9 @@
 //! Ids derived from births, in cases that random births do not cover. The law itself is tested in `laws.rs`.
-#![allow(clippy::unwrap_used)] // failing is a test's job
-
-mod support;
 
 use beads_core::{Delta, Lineage, State};
 
-use support::ids::{self, Birth};
-use support::{actor, id, mark, value};
+use crate::support::ids::{self, Birth};
+use crate::support::{actor, id, mark, value};
 
 fn lineage((born, (ms, counter, by)): &Birth) -> Lineage {
     Lineage::new(id(born), mark(*ms, *counter, by).at(), actor(by))

@@ -1,7 +1,4 @@
 //! What each operation writes, leaves unchanged, rejects and reports.
-#![allow(clippy::unwrap_used)] // failing is a test's job
-
-mod support;
 
 use beads_core::op::{
     Change, ClaimBead, ClaimNext, Close, Create, Delete, Dep, DepAdd, DepRemove, DepRole, NoteAdd, Op, Renew,
@@ -10,8 +7,9 @@ use beads_core::op::{
 use beads_core::query::Filter;
 use beads_core::{Applied, BeadType, EdgeKind, Error, Field, Patch, Slot, Status};
 use serde_json::{Value, json};
-use support::actor;
-use support::side::{Side, create, titled};
+
+use crate::support::actor;
+use crate::support::side::{Side, create, titled};
 
 fn close(id: &str) -> Op {
     Op::Close(Close { id: id.into(), ..Close::default() })

@@ -1,5 +1,4 @@
 //! Compares impact, plan and critical path with brute force on small random graphs.
-#![allow(clippy::unwrap_used)] // failing is a test's job
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,12 +1,10 @@
 //! Questions to a person: a bead with an open question is not ready, and nothing but an answer makes it ready.
-#![allow(clippy::unwrap_used)] // failing is a test's job
-
-mod support;
 
 use beads_core::op::{AnswerQuestion, Ask, ClaimBead, Close, Op, Reopen};
 use beads_core::query::{Readiness, ReadyFilter};
 use beads_core::{Error, EventKind, Status};
-use support::side::Side;
+
+use crate::support::side::Side;
 
 fn ask(text: &str) -> Op {
     Op::Ask(Ask { id: "bd-1".into(), text: text.parse().unwrap(), ..Ask::default() })

@@ -1,5 +1,4 @@
 //! The summary of a period, computed from beads, events and sessions that each test builds.
-#![allow(clippy::unwrap_used)] // failing is a test's job
 
 use beads_core::op::{Ask, Cancel, ClaimBead, Close, Create, DepAdd, HandOver, NoteAdd, Op, Unclaim};
 use beads_core::query::{Recap, RecapSources, SessionSign, WorkSources, WorkerState};

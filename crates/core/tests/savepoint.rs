@@ -1,14 +1,11 @@
 //! Rolling back leaves no trace, whatever the deltas were and however many were joined at once.
-#![allow(clippy::unwrap_used)] // failing is a test's job
-
-mod support;
 
 use beads_core::{Catalog, Delta};
 use proptest::prelude::*;
 
-use support::history::history;
-use support::world::World;
-use support::{assert_same, cases, decode};
+use crate::support::history::history;
+use crate::support::world::World;
+use crate::support::{assert_same, cases, decode};
 
 proptest! {
     #![proptest_config(cases(1_000))]

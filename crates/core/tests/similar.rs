@@ -1,12 +1,10 @@
 //! Similar titles are found, titles that only look alike are not, and the index follows every change.
-#![allow(clippy::unwrap_used)] // failing is a test's job
-
-mod support;
 
 use beads_core::op::{Close, Create, Delete, Op, Restore, Update};
 use beads_core::{Catalog, Clock, Context, Delta, Stamp, Title};
 use proptest::prelude::*;
-use support::{actor, cases};
+
+use crate::support::{actor, cases};
 
 struct Side {
     catalog: Catalog,

@@ -1,5 +1,4 @@
 //! Parsing and printing of prefixes and edge kinds.
-#![allow(clippy::unwrap_used)] // failing is a test's job
 
 use beads_core::{EdgeKind, Prefix};
 

@@ -1,14 +1,11 @@
 //! A cached state must equal the state that the files are decoded to, before and after its beads are decoded.
-#![allow(clippy::unwrap_used)] // failing is a test's job
-
-mod support;
 
 use beads_core::{Catalog, Clock, Encoder, Snapshot, Stamp, State};
 use proptest::prelude::*;
 
-use support::history::history;
-use support::world::World;
-use support::{assert_same, cases, decode};
+use crate::support::history::history;
+use crate::support::world::World;
+use crate::support::{assert_same, cases, decode};
 
 fn cache(state: &State) -> (Vec<u8>, Snapshot) {
     let mut encoder = Encoder::default();

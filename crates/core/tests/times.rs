@@ -1,7 +1,5 @@
 //! Parsing of times as people write them.
 
-#![allow(clippy::unwrap_used, reason = "a failed unwrap fails the test")]
-
 use beads_core::Timestamp;
 use jiff::tz::{TimeZone, TimeZoneDatabase, offset};
 use proptest::prelude::*;

@@ -1,7 +1,4 @@
 //! Undo restores what an operation changed, and undoing the undo does it again.
-#![allow(clippy::unwrap_used)] // failing is a test's job
-
-mod support;
 
 use std::collections::BTreeMap;
 
@@ -13,7 +10,8 @@ use beads_core::{
     Catalog, Claim, Clock, Context, Delta, Edge, EdgeKey, EdgeKind, Error, Field, Lineage, Patch, Stamp,
 };
 use serde_json::Value;
-use support::{actor, id, mark, value};
+
+use crate::support::{actor, id, mark, value};
 
 struct Side {
     catalog: Catalog,

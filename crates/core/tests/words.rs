@@ -1,8 +1,5 @@
 //! Custom words for statuses and types, replicated settings, structured notes, and the format version that
 //! they require.
-#![allow(clippy::unwrap_used)] // failing is a test's job
-
-mod support;
 
 use beads_core::op::{Close, Create, Guard, MintStoreId, NoteAdd, Op, RaiseFormat, SetSetting, Update};
 use beads_core::query::{Filter, ReadyFilter, Reason};

@@ -2,14 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a failing test may panic; a skipped one prints why
 
-mod clones;
-
 use beads_core::op::{Archive, Close, NoteAdd, Restore};
 use beads_core::{Bead, Error as CoreError, Op, State, Status, Timestamp};
 use beads_store::{Error, GitRepository, JoinOnly, Repository, Transport, read_archive};
 use tempfile::TempDir;
 
-use clones::{Clone, create, retitle, sync_all, tick, transports, world};
+use crate::clones::{Clone, create, retitle, sync_all, tick, transports, world};
 
 fn archive_all() -> Op {
     Op::Archive(Archive { closed_before: Timestamp::from_ms(beads_core::limits::MAX_MS - 1).unwrap() })

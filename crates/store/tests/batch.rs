@@ -1,7 +1,4 @@
 //! All-or-nothing batches: in memory, in the journal, and for repeated requests.
-#![allow(clippy::unwrap_used)] // a failing test may panic
-
-mod bench_store;
 
 use std::collections::BTreeMap;
 
@@ -10,7 +7,8 @@ use beads_core::op::{
 };
 use beads_core::{EdgeKind, Op};
 use beads_store::{Batch, Error};
-use bench_store::{BenchStore, TestReplica, caller, create, note, requested};
+
+use crate::bench_store::{BenchStore, TestReplica, caller, create, note, requested};
 
 fn named(id: &str) -> Op {
     let create = Create { id: Some(id.parse().unwrap()), ..Create::titled(id.parse().unwrap()) };

@@ -2,8 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a failing test may panic; a skipped one prints why
 
-mod clones;
-
 use std::io::Write;
 use std::path::Path;
 
@@ -11,7 +9,7 @@ use beads_core::limits::MAX_OBJECT_BYTES;
 use beads_store::{Error, REF};
 use git2::{ObjectType, Oid, Repository};
 
-use clones::{create, transports, world};
+use crate::clones::{create, transports, world};
 
 /// Writes an object into a separate pack.
 fn write_packed(git: &Repository, kind: ObjectType, content: &[u8]) -> Oid {

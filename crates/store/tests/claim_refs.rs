@@ -1,7 +1,5 @@
 //! Claim refs on a path, with and without the git program.
 
-#![allow(clippy::unwrap_used)] // a failing test may panic
-
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -4,8 +4,6 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a failing test may panic; figures are for people
 
-mod clones;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -17,7 +15,7 @@ use beads_sim::ledger::{Fact, ParsedSnapshot, facts};
 use beads_store::{Error, MAX_ROUNDS, Transport};
 use serde_json::Value;
 
-use clones::{Clone, create, retitle, sync_all, transports, world};
+use crate::clones::{Clone, create, retitle, sync_all, transports, world};
 
 /// A stamp and its actor.
 type Mark = (u64, u64, String);

@@ -1,8 +1,5 @@
 //! Opening a damaged store: the error names the place, nothing on disk changes, and once the damage is undone
 //! the store opens as before.
-#![allow(clippy::unwrap_used)] // a failing test may panic
-
-mod bench_store;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,8 +9,9 @@ use beads_core::op::{Delete, DepAdd};
 use beads_core::snapshot::{DEPS, META, STATE, TOMBSTONES};
 use beads_core::{EdgeKind, Op};
 use beads_store::{REF, Repository};
-use bench_store::{BenchStore, caller, create};
 use git2::{ObjectType, Oid, Signature};
+
+use crate::bench_store::{BenchStore, caller, create};
 
 const FILES: [&str; 4] = [STATE, TOMBSTONES, DEPS, META];
 const REGULAR: i32 = 0o100_644;

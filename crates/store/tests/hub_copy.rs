@@ -1,14 +1,12 @@
 //! What a replica keeps of a hub: what it appends, and which writes count as concurrent.
-#![allow(clippy::unwrap_used)] // a failing test may panic
-
-mod bench_store;
 
 use beads_core::limits::MAX_MS;
 use beads_core::op::{Archive, ClaimBead, Close, Update};
 use beads_core::{Lineage, Op, Stamp, Timestamp};
 use beads_store::Caller;
 use beads_store::hub::{Grant, HubCopy, HubCursor, HubRow, HubSession, RowContent, is_hub_fence};
-use bench_store::{BenchStore, TestReplica, caller, create};
+
+use crate::bench_store::{BenchStore, TestReplica, caller, create};
 
 /// A hub in memory: the deltas in their order.
 #[derive(Default)]

@@ -1,12 +1,10 @@
 //! The journal cut at every byte and with every byte flipped: recovery returns a valid prefix of its records,
 //! or an error that names the place.
-#![allow(clippy::unwrap_used)] // a failing test may panic
-
-mod memory_disk;
 
 use beads_core::{Delta, Prefix, PrefixRegister, Stamp};
 use beads_store::{Error, Header, Journal, Record, Recovered, Result};
-use memory_disk::{Files, MemoryDisk};
+
+use crate::memory_disk::{Files, MemoryDisk};
 
 /// The last position in each segment of the journal under test.
 const SEGMENT_ENDS: [u64; 3] = [80, 150, 200];

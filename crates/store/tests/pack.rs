@@ -1,5 +1,4 @@
 //! A long history stays small, and packing loses none of it.
-#![allow(clippy::unwrap_used)] // a failing test may panic
 
 use beads_core::op::{Create, Op, Update};
 use beads_store::{Caller, GitRepository, PACK_AFTER, REF, RealDisk, RealWorld, Replica, Repository};

@@ -1,13 +1,11 @@
 //! A repository that does not return what was written to it: nothing may be trimmed from the journal.
-#![allow(clippy::unwrap_used)] // a failing test may panic
-
-mod bench_store;
 
 use std::cell::Cell;
 
 use beads_core::Snapshot;
 use beads_store::{CommitId, Error, GitRepository, Pushed, RefSync, Remote, Repository, Result};
-use bench_store::{BenchStore, caller, create};
+
+use crate::bench_store::{BenchStore, caller, create};
 
 /// Forwards everything, but claims that commits with at least this many parents do not hold what was written.
 struct Forgetful(GitRepository, usize);

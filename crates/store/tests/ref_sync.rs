@@ -1,16 +1,13 @@
 //! A query syncs nothing; the first write syncs the ref that the store was opened at before anything else.
-#![allow(clippy::unwrap_used)] // a failing test may panic
-
-mod bench_store;
-mod memory_disk;
 
 use std::io;
 use std::sync::{Arc, Mutex};
 
 use beads_core::Snapshot;
 use beads_store::{CommitId, Disk, DiskFile, Error, GitRepository, RefSync, Replica, Repository, Result};
-use bench_store::{BenchStore, caller, create};
-use memory_disk::{MemoryDisk, MemoryFile};
+
+use crate::bench_store::{BenchStore, BenchWorld, caller, create};
+use crate::memory_disk::{MemoryDisk, MemoryFile};
 
 /// Everything that reaches the disk, in order.
 #[derive(Debug, Clone, Default)]
@@ -120,7 +117,7 @@ impl Repository for LoggedRepository {
 }
 
 /// Returns a store with a saved bead and one that is only in the journal, opened again.
-fn reopened(fails: bool) -> (BenchStore, Replica<LoggedDisk, bench_store::BenchWorld>, Log) {
+fn reopened(fails: bool) -> (BenchStore, Replica<LoggedDisk, BenchWorld>, Log) {
     let (store, log) = (BenchStore::new(), Log::default());
     let (repository, disk) = (store.repository(), LoggedDisk(MemoryDisk::default(), log.clone()));
     let mut replica = Replica::open(disk.clone(), &repository, store.world.clone()).unwrap();

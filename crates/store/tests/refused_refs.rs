@@ -3,15 +3,13 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a failing test may panic; a skipped one prints why
 
-mod clones;
-
 use std::cell::Cell;
 use std::path::Path;
 
 use beads_core::Code;
 use beads_store::{AnyRemote, CommitId, Error, Pushed, REF, Remote, Result, Transport};
 
-use clones::{Clone, create, transports, world};
+use crate::clones::{Clone, create, transports, world};
 
 /// How often an exchange may ask a remote that refuses: a lost race is retried ten times, with a fetch and a
 /// push each.

@@ -1,7 +1,5 @@
 //! `bd repair` on real repositories: each kind of damage, and what must survive it.
 
-#![allow(clippy::unwrap_used, reason = "a failing test may panic")]
-
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,11 +1,9 @@
 //! A replica on the real disk and a real repository: everything it acknowledged is there after reopening.
-#![allow(clippy::unwrap_used)] // a failing test may panic
-
-mod bench_store;
 
 use beads_core::{Op, Snapshot};
 use beads_store::{Caller, REF, Repository, RequestKey, World};
-use bench_store::{BenchStore, TestReplica, caller, create, note, requested};
+
+use crate::bench_store::{BenchStore, TestReplica, caller, create, note, requested};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 

@@ -1,7 +1,4 @@
 //! The cache of the saved state: it never changes what a store contains, whatever happens to its bytes.
-#![allow(clippy::unwrap_used)] // a failing test may panic
-
-mod bench_store;
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,8 +6,9 @@ use std::path::PathBuf;
 use beads_core::op::{Delete, DepAdd};
 use beads_core::{EdgeKind, Encoder, Op, Snapshot, State};
 use beads_store::{Repository, open_state_cache, seal_state_cache};
-use bench_store::{BenchStore, caller, create};
 use proptest::prelude::*;
+
+use crate::bench_store::{BenchStore, caller, create};
 
 const COMMIT: &str = "1111111111111111111111111111111111111111";
 

@@ -3,15 +3,13 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a failing test may panic; a skipped one prints why
 
-mod clones;
-
 use std::time::Duration;
 
 use beads_core::op::{DepAdd, Update};
 use beads_core::{EdgeKind, Field, Op, Priority};
 use beads_store::{AnyRemote, Error, GitProgram, Pushed, REF, Remote, Transport};
 
-use clones::{Clone, create, retitle, sync_all, tick, transports, world};
+use crate::clones::{Clone, create, retitle, sync_all, tick, transports, world};
 
 #[test]
 fn the_first_push_creates_the_branch_and_a_second_replica_adopts_it_without_a_commit() {

@@ -1,12 +1,10 @@
 //! Which births are those of another replica. The floor of garbage collection depends on it.
-#![allow(clippy::unwrap_used)] // a failing test may panic
-
-mod bench_store;
 
 use beads_core::{Delta, Op};
 use beads_store::World;
-use bench_store::{BenchStore, TestReplica, caller, create};
 use serde_json::{Value, json};
+
+use crate::bench_store::{BenchStore, TestReplica, caller, create};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 

@@ -3,8 +3,6 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a failing test may panic; a skipped one prints why
 
-mod clones;
-
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +11,7 @@ use std::time::Duration;
 use beads_store::{AnyRemote, Error, REF, Remote, Repository, Transport};
 use git2::Oid;
 
-use clones::{Clone, create, retitle, sync_all, transports, world};
+use crate::clones::{Clone, create, retitle, sync_all, transports, world};
 
 fn git(clone: &Clone) -> git2::Repository {
     git2::Repository::open(&clone.git_dir).unwrap()

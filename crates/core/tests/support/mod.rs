@@ -1,5 +1,4 @@
-//! Random histories of several replicas and what must hold for them. Shared by the test binaries of core.
-#![allow(dead_code)] // each binary uses only a part
+//! Random histories of several replicas and what must hold for them.
 
 pub mod example;
 pub mod files;

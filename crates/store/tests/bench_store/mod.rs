@@ -1,5 +1,4 @@
 //! A store on the real disk with a clock that the test controls.
-#![allow(dead_code)] // each test file uses only some of this
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

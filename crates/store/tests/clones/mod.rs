@@ -1,5 +1,5 @@
 //! Several replicas on this machine and the bare repository they share.
-#![allow(dead_code)] // each test binary uses only some of this
+#![allow(dead_code, clippy::print_stdout)] // each program uses only a part; a skipped test prints why
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
