@@ -98,7 +98,7 @@ impl Screen {
                 _ => self.message = Some("this row has no bead".to_owned()),
             },
             KeyCode::Char(key @ ('m' | 'n' | 'p' | 't' | 'x')) => {
-                self.act(key, id, row.and_then(|row| row.holder))
+                self.act(key, id, row.and_then(|row| row.holder));
             }
             _ => {}
         }

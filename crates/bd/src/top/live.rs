@@ -35,7 +35,7 @@ const TICK: Duration = Duration::from_secs(1);
 /// What reaches the screen.
 enum Input {
     Terminal(Event),
-    Store(Result<Snapshot, Failure>),
+    Store(Result<Box<Snapshot>, Failure>),
     /// The result of a change: what was done, or why not.
     Done(Result<String, Failure>),
     Page(String, Result<String, Failure>),
@@ -106,7 +106,7 @@ fn handle(screen: &mut Screen, input: Input, worker: &Sender<Work>, width: usize
             None => {}
         },
         Input::Terminal(_) => {}
-        Input::Store(Ok(snapshot)) => screen.update(snapshot),
+        Input::Store(Ok(snapshot)) => screen.update(*snapshot),
         Input::Store(Err(failure)) => {
             screen.message = Some(format!("the store does not answer: {}", failure.message));
         }
@@ -198,7 +198,7 @@ fn spawn_worker(store: Arc<dyn Store>, since_ms: u64, (screen, work): (Sender<In
                     let snapshot = Snapshot::of(store.as_ref(), since_ms);
                     asked = Instant::now();
                     rest = PACE.max(asked.duration_since(start) * REST_FACTOR);
-                    Input::Store(snapshot)
+                    Input::Store(snapshot.map(Box::new))
                 }
             };
             if screen.send(input).is_err() {

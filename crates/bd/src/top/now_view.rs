@@ -124,8 +124,8 @@ impl List<'_> {
         } else if agents.len() > shown {
             let first =
                 window.first().map_or(0, |(number, _)| number - self.screen.first_of(Section::Agents));
-            let hidden = agents[..first].iter().chain(&agents[first + window.len()..]);
-            let more = format!("      {} more: {}", agents.len() - window.len(), rows::counts(hidden));
+            let hidden: Vec<_> = agents[..first].iter().chain(&agents[first + window.len()..]).collect();
+            let more = format!("      {} more: {}", agents.len() - window.len(), rows::counts(&hidden));
             lines.push(Line::raw(fit(&more, self.width)));
         }
         if has_legend && axis.is_some() {

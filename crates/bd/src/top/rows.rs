@@ -196,9 +196,9 @@ pub fn agent(one: &Agent, columns: Columns<'_>, width: usize, now_ms: u64, clock
 }
 
 /// Counts agents by state: `4 working, 1 idle, 2 not heard of`.
-pub fn counts<'a>(agents: impl Iterator<Item = &'a Agent> + Clone) -> String {
+pub fn counts(agents: &[&Agent]) -> String {
     let of = |state: &State| {
-        let count = agents.clone().filter(|agent| agent.state == *state).count();
+        let count = agents.iter().filter(|agent| agent.state == *state).count();
         (count > 0).then(|| format!("{count} {}", state.counted()))
     };
     State::ALL.iter().filter_map(of).collect::<Vec<_>>().join(", ")

@@ -31,7 +31,7 @@ fn until(minutes: u64) -> String {
 }
 
 /// A bead in brief, created a day ago. `more` adds fields.
-fn bead(id: &str, title: &str, more: Value) -> Value {
+fn bead(id: &str, title: &str, more: &Value) -> Value {
     let made = NOW - 1_440 * MINUTE;
     let mut bead = json!({"id": id, "title": title, "status": "open", "priority": 3, "type": "task", "created": made, "creator": "ann", "updated": made});
     bead.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
@@ -40,7 +40,7 @@ fn bead(id: &str, title: &str, more: Value) -> Value {
 
 /// A bead in the hand of an agent since so many minutes.
 fn held(id: &str, title: &str, by: &str, minutes: u64) -> Value {
-    bead(id, title, json!({"status": "in_progress", "assignee": by, "claimed": NOW - minutes * MINUTE}))
+    bead(id, title, &json!({"status": "in_progress", "assignee": by, "claimed": NOW - minutes * MINUTE}))
 }
 
 /// An agent with its state, when it was last seen and wrote, and the bead it holds, since when and until when.
@@ -69,11 +69,11 @@ fn status() -> Value {
 
 fn beads() -> Vec<Value> {
     let mut beads = vec![
-        bead("bd-rel", "Release 2.4", json!({"type": "epic"})),
+        bead("bd-rel", "Release 2.4", &json!({"type": "epic"})),
         bead(
             "bd-auth.9",
             "Rotate the signing keys in staging",
-            json!({"priority": 1, "parent": "bd-auth", "asks": true}),
+            &json!({"priority": 1, "parent": "bd-auth", "asks": true}),
         ),
         held("bd-auth.2", "Migrate the session table to v3", "claude-7@build2", 231),
         held("bd-q3m", "Double charge when a refund is retried", "gemini-2@build2", 98),
@@ -81,26 +81,26 @@ fn beads() -> Vec<Value> {
         bead(
             "bd-w9c",
             "Retry policy of the webhook worker",
-            json!({"after": ["bd-x2d"], "linked": [NOW - 322 * MINUTE]}),
+            &json!({"after": ["bd-x2d"], "linked": [NOW - 322 * MINUTE]}),
         ),
-        bead("bd-x2d", "Webhook worker gives up after a day", json!({"after": ["bd-w9c"]})),
+        bead("bd-x2d", "Webhook worker gives up after a day", &json!({"after": ["bd-w9c"]})),
         bead(
             "bd-rel.1",
             "Tag it",
-            json!({"parent": "bd-rel", "minutes": 90, "priority": 1, "after": ["bd-auth.2", "bd-imp.6"]}),
+            &json!({"parent": "bd-rel", "minutes": 90, "priority": 1, "after": ["bd-auth.2", "bd-imp.6"]}),
         ),
-        bead("bd-rel.2", "Announce it", json!({"parent": "bd-rel", "minutes": 30, "after": ["bd-rel.1"]})),
-        bead("bd-rel.10", "Publish the changelog draft", json!({"due": NOW - 822 * MINUTE})),
-        bead("bd-auth.10", "Use the new keys", json!({"after": ["bd-auth.9"]})),
-        bead("bd-auth.11", "Retire the old keys", json!({"after": ["bd-auth.10"]})),
-        bead("bd-auth.12", "Tell the partners", json!({"after": ["bd-auth.10"]})),
+        bead("bd-rel.2", "Announce it", &json!({"parent": "bd-rel", "minutes": 30, "after": ["bd-rel.1"]})),
+        bead("bd-rel.10", "Publish the changelog draft", &json!({"due": NOW - 822 * MINUTE})),
+        bead("bd-auth.10", "Use the new keys", &json!({"after": ["bd-auth.9"]})),
+        bead("bd-auth.11", "Retire the old keys", &json!({"after": ["bd-auth.10"]})),
+        bead("bd-auth.12", "Tell the partners", &json!({"after": ["bd-auth.10"]})),
     ];
     for number in 0..57 {
         let closed = NOW - (20 + number * 9) * MINUTE;
         let by = format!("{}@build2", HANDS[number as usize % HANDS.len()].0);
         let more =
             json!({"status": "closed", "closed": closed, "claimed": closed - 45 * MINUTE, "closer": by});
-        beads.push(bead(&format!("bd-old.{number}"), "Done", more));
+        beads.push(bead(&format!("bd-old.{number}"), "Done", &more));
     }
     beads
 }
