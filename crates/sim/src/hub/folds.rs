@@ -129,18 +129,10 @@ impl Server {
         self.tables.folds.confirmed
     }
 
-    /// Returns the number up to which deltas are no longer needed.
-    fn unneeded_until(&self) -> u64 {
-        let folds = &self.tables.folds;
-        let is_proposed = |fold: &&Fold| fold.state == FoldState::Proposed;
-        let early = folds.attempt().filter(|_| self.bug == Some(HubBug::TrimmedTooEarly)).filter(is_proposed);
-        early.map(|fold| &fold.upto).or(folds.covered()).map_or(0, |upto| upto.n)
-    }
-
     /// Returns whether something is kept that is no longer needed.
     pub fn has_leftover(&self) -> bool {
         let folds = &self.tables.folds;
-        let covered = self.unneeded_until();
+        let covered = folds.covered().map_or(0, |cursor| cursor.n);
         folds.attempt().is_some_and(|fold| self.is_given_up(fold))
             || !folds.orphans().is_empty()
             || self.tables.rows.first().is_some_and(|row| row.cursor.n <= covered)
@@ -233,7 +225,7 @@ impl Server {
         if self.tables.folds.attempt().is_some_and(|fold| self.is_given_up(fold)) {
             self.tables.folds.drop_attempts();
         }
-        let covered = self.unneeded_until();
+        let covered = self.tables.folds.covered().map_or(0, |upto| upto.n);
         let orphans = self.tables.folds.orphans();
         for orphan in orphans.iter().take(TRIMMED_PARTS) {
             self.tables.folds.parts.remove(orphan);

@@ -38,19 +38,16 @@ pub enum HubBug {
     TimelineIgnored,
     /// A snapshot is read while its parts arrive.
     HalfSnapshotRead,
-    /// Deltas are deleted when a snapshot of them was proposed, before a second replica has confirmed it.
-    TrimmedTooEarly,
 }
 
 impl HubBug {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 5] = [
         Self::NoGate,
         Self::RetryWithoutIdentity,
         Self::PayloadNotCompared,
         Self::TimelineIgnored,
         Self::HalfSnapshotRead,
-        Self::TrimmedTooEarly,
     ];
 }
 
