@@ -65,7 +65,7 @@ macro_rules! define_patch {
             }
 
             /// Returns whether every register is present.
-            fn is_complete(&self) -> bool {
+            pub(crate) fn is_complete(&self) -> bool {
                 $(self.$field.is_some() &&)* self.kind.is_some() && self.status.is_some() && self.claim.is_some()
             }
 
