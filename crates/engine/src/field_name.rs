@@ -47,6 +47,7 @@ pub const NAMES: &[&str] = &[
     "open_children",
     "remapped",
     "deleted",
+    "archived",
     "notes",
     "dependencies",
     "dependents",

@@ -340,7 +340,7 @@ fn a_first_segment_that_was_never_finished_is_an_empty_journal() {
 fn a_newer_journal_is_refused_by_name() {
     let disk = MemoryDisk::default();
     let (mut journal, _) = Journal::recover(disk.clone()).unwrap();
-    journal.rotate(&Header { version: 3, ..header(0) }).unwrap();
+    journal.rotate(&Header { version: 4, ..header(0) }).unwrap();
     let error = Journal::recover(disk).unwrap_err().to_string();
     assert!(error.contains("upgrade bd") && error.contains(&segment_name(0)), "{error}");
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use beads_core::canonical::hex;
 use beads_engine::failure::{Code, Failure};
-use rustix::fs::{FlockOperation, flock};
+use beads_store::try_lock;
 
 /// The most that is copied from a pipe or a device, which may be endless. An import of this size would not
 /// fit in memory.
@@ -35,7 +35,7 @@ impl Spool {
         let made = fs::DirBuilder::new().mode(0o700).create(&directory);
         let locked = made.and_then(|()| {
             let lock = File::open(&directory)?;
-            flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+            try_lock(&lock)?;
             Ok(lock)
         });
         let lock = locked.map_err(|error| Failure::io("make", &directory, &error))?;
@@ -96,7 +96,7 @@ fn is_left_behind(path: &Path) -> io::Result<bool> {
     if !is_ours || age < LEFT_BEHIND_AFTER {
         return Ok(false);
     }
-    Ok(flock(File::open(path)?, FlockOperation::NonBlockingLockExclusive).is_ok())
+    try_lock(&File::open(path)?)
 }
 
 /// Opens a file without a name, which vanishes with this process. `None` if the file system has no such files.

@@ -153,6 +153,7 @@ const CALLS: &[(&[&str], &str)] = &[
     (&["verify", "--json"], "verify"),
     (&["deleted", "--json"], "deleted"),
     (&["restore", "bd-5", "--json"], "restore"),
+    (&["archive", "--closed-before", "1d", "--json"], "archive"),
     (&["unclaim", "bd-5", "--force", "--reason", "R", "--json"], "unclaim"),
     (&["label", "list", "bd-4", "--json"], "label list"),
     (&["label", "list-all", "--json"], "label list-all"),

@@ -86,6 +86,8 @@ def patch(l, wire):
     o = wire['body']
     b = Bead(branch=o.get('created_on_branch', ''))
     v = {r: mark(m) for r, m in o.get('_v', {}).items()}
+    if '_at' in o:                                                    # a new bead: the mark that most registers have
+        v = {r: v.get(r, mark([o['_at'], o['_by']])) for r in FIELDS}
     if 'assignee' in v:
         v['assignee'] = (v['assignee'], v.pop('assignee_expires'))
     b.regs = {r: (s, canon(clean(r, o))) for r, s in v.items()}

@@ -13,7 +13,7 @@ use super::server::{Server, Ticket};
 type Result<T> = std::result::Result<T, Error>;
 
 /// The size of a part: small, so that most snapshots have several.
-const PART_BYTES: u32 = 1_500;
+const PART_BYTES: u32 = 400;
 
 /// After this time without a part, an attempt is given up.
 const GIVEN_UP_MS: u64 = 60_000;

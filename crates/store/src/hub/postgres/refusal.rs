@@ -20,8 +20,8 @@ const PASSWORD: &str = "write it to ~/.pgpass or PGPASSFILE, which only you may 
                         when it connects), or set PGPASSWORD and run bd daemon stop";
 
 /// Returns the error for an SQLSTATE and the message of the server.
-fn refusal(code: &str, message: &str) -> Error {
-    match code {
+fn refusal(state: &str, message: &str) -> Error {
+    match state {
         "BH001" => Error::HubAttachAgain,
         "BH002" => Error::HubHistory,
         "BH003" => Error::HubReplicaReused,
@@ -53,9 +53,8 @@ fn refusal(code: &str, message: &str) -> Error {
         }
         // The server is shutting down or starting, is out of something, is a standby that is not ready, or ended
         // this call because of a deadlock, a failed disk, or an administrator. It can be repeated.
-        code if ["08", "40", "53", "57", "58"].iter().any(|class| code.starts_with(class))
-            || code == "55000" =>
-        {
+        "55000" => Error::HubUnreachable(message.to_owned()),
+        _ if ["08", "40", "53", "57", "58"].iter().any(|class| state.starts_with(class)) => {
             Error::HubUnreachable(message.to_owned())
         }
         _ => Error::HubRefused(message.to_owned()),
