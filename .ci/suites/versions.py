@@ -113,11 +113,11 @@ def consent():
     first = bd(OLD, old, "create", "Before the migration")["id"]
     bd(OLD, old, "sync")
     bd(NEW, new, "sync")
-    bd(NEW, new, "migrate")
+    migrated = bd(NEW, new, "migrate")
     bd(NEW, new, "sync")
     after = git("-C", remote, "rev-parse", "beads/store")
     newest = json.loads(git("-C", remote, "show", "beads/store:meta.json"))["format_version"]
-    assert newest == bd(NEW, ".", "version")["format_version"], newest
+    assert newest == migrated["current_version"] == migrated["latest_version"], (newest, migrated)
     bd(OLD, old, "sync", fails="remote_invalid")
     assert git("-C", remote, "rev-parse", "beads/store") == after, "the old version changed the remote"
     assert [bead["id"] for bead in bd(OLD, old, "list")] == [first]
