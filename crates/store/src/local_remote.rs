@@ -123,8 +123,10 @@ fn copy_file(
     let copy = || -> io::Result<()> {
         let file = File::open(source.join(&name[..2]).join(&name[2..]))?;
         fs::create_dir_all(&directory)?;
-        // Git deletes old files with this beginning as garbage.
-        let temporary = directory.join(format!("tmp_obj_bd_{}_{name}", std::process::id()));
+        // Git deletes old files with this beginning as garbage. Others may copy the same object at the same time, also
+        // from another container or machine, where process ids repeat.
+        let unique = getrandom::u64().map_err(|error| io::Error::other(error.to_string()))?;
+        let temporary = directory.join(format!("tmp_obj_bd_{unique:016x}"));
         let mut copy = Replacement::read_only(&directory.join(&name[2..]), temporary)?;
         copy.copy_from(&file)?;
         copy.sync()?;

@@ -23,7 +23,7 @@ use crate::world::SimWorld;
 pub const LEASE_MS: u64 = 60_000;
 
 /// Deltas are folded when they are larger than this.
-const FOLD_MIN_BYTES: u64 = 3_000;
+const FOLD_MIN_BYTES: u64 = 1_000;
 
 /// A call that the hub has not answered yet. It is repeated under its number.
 #[derive(Debug, Clone)]
