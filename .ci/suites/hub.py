@@ -1,7 +1,8 @@
 """A hub on PostgreSQL: the rules of its functions, and eight machines that use it.
 
-usage: hub.py BD POSTGRES_BIN WORKDIR SEED BEADS
+usage: hub.py BD POSTGRES_BIN WORKDIR SEED BEADS [DYNAMIC_BD]
 
+The wall clocks of machines 1 and 3 are a day off: libfaketime shifts them, which needs a `bd` with shared libraries.
 The judge checks that no bead was held by two confirmed claims at once, that every acknowledged note and close is on every
 machine or among the conflicts, and that all machines end with the same fingerprint.
 """
@@ -17,10 +18,12 @@ import time
 
 import hub_snapshots as snapshots
 import hub_trials as trials
-from hub_server import Cluster, Line, Pooler
+from hub_server import Cluster, Line, Pooler, shifted_clock
 
 BD, PROGRAMS, WORK = os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3]
 SEED, BEADS = int(sys.argv[4]), int(sys.argv[5])
+DYNAMIC_BD = os.path.abspath(sys.argv[6]) if len(sys.argv) > 6 else None
+CLOCKS = {1: "+1d", 3: "-1d"} if DYNAMIC_BD else {}
 MACHINES, LEASE_S, LIMIT_S = 8, 15, 100
 STORE, A, B = "0" * 32, "00000000-0000-0000-0000-00000000000a", "00000000-0000-0000-0000-00000000000b"
 START = "0, '00000000-0000-0000-0000-000000000000'"
@@ -150,6 +153,10 @@ class Machine:
         self.repo = os.path.join(self.home, "repo")
         self.environment = {**os.environ, "HOME": self.home, "XDG_STATE_HOME": os.path.join(self.home, "state"), "BD_RUNTIME_DIR": os.path.join(self.home, "run"), "GIT_CONFIG_GLOBAL": "/dev/null"}
         self.environment.pop("BD_HUB_URL", None)
+        self.bd = BD
+        if number in CLOCKS:
+            self.bd = DYNAMIC_BD
+            self.environment.update(shifted_clock(CLOCKS[number]))
         if not prepare:
             return
         os.makedirs(self.home)
@@ -166,7 +173,7 @@ class Machine:
 
     def call(self, actor, *args):
         """Returns the exit status and the answer, or None if there is none."""
-        done = subprocess.run([BD, "--actor", actor, "--json", *args], cwd=self.repo, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        done = subprocess.run([self.bd, "--actor", actor, "--json", *args], cwd=self.repo, env=self.environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
         try:
             return done.returncode, json.loads(done.stdout)
         except ValueError:
@@ -215,7 +222,7 @@ def work(machine, worker, log, stop):
     while not stop.is_set():
         if random.random() < 0.1:
             # A command that is killed gives back what it was granted.
-            command = subprocess.Popen([BD, "--actor", actor, "claim", "--next"], cwd=machine.repo, env=machine.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            command = subprocess.Popen([machine.bd, "--actor", actor, "claim", "--next"], cwd=machine.repo, env=machine.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
             time.sleep(random.random() * 0.1)
             command.kill()
             command.communicate()
@@ -469,6 +476,7 @@ def main():
         # Grants are held at most this long for a machine that is gone.
         cluster.sql("UPDATE beads.store SET longest_lease = '20 seconds'")
         print("eight machines", flush=True)
+        trials.skewed(machines, CLOCKS, check)
         spread(machines)
         conflict(machines)
         upkeep(machines)

@@ -25,6 +25,12 @@ def own(path):
         subprocess.run(["chown", "-R", "postgres", path], check=True)
 
 
+def shifted_clock(shift):
+    """Returns the environment in which a program with shared libraries has a wall clock that is off, such as by "+1d"."""
+    library = subprocess.run(["sh", "-c", "ls /usr/lib/*/faketime/libfaketime.so.1"], capture_output=True, text=True, check=True).stdout.strip()
+    return {"LD_PRELOAD": library, "FAKETIME": shift, "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+
+
 class Cluster:
     def __init__(self, programs, directory, bd, clock=None):
         """Creates and starts a cluster. `clock` shifts its clock, such as "+1d"."""
@@ -66,8 +72,7 @@ class Cluster:
         log = os.path.join(self.directory, "log")
         shifted = []
         if self.clock:
-            library = subprocess.run(["sh", "-c", "ls /usr/lib/*/faketime/libfaketime.so.1"], capture_output=True, text=True, check=True).stdout.strip()
-            shifted = ["env", f"LD_PRELOAD={library}", f"FAKETIME={self.clock}", "FAKETIME_DONT_FAKE_MONOTONIC=1"]
+            shifted = ["env", *(f"{name}={value}" for name, value in shifted_clock(self.clock).items())]
         as_postgres([*shifted, self.program("pg_ctl"), "-D", self.data, "-w", "-o", options, "-l", log, "start"], cwd=self.directory)
 
     def stop(self, mode="fast"):

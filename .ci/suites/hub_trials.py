@@ -163,6 +163,18 @@ def copied(machines, source, make, check, wait_for):
     return copy
 
 
+def skewed(machines, clocks, check):
+    """The wall clocks of some machines are a day off; everything else is judged as on the others."""
+    for number, shift in clocks.items():
+        name = f"bd-skew{number}"
+        machines[number].run("ann", "create", "by a wrong clock", "--id", name, "--type", "epic")
+        made = (machines[number].run("ann", "show", name) or [{}])[0].get("created_at", "")
+        days = 1 if shift.startswith("+") else -1
+        wanted = [time.strftime("%Y-%m-%d", time.gmtime(time.time() + days * 86400 - past)) for past in (0, 60)]
+        # A clock that is behind never goes back behind what the store has.
+        check(f"the clock of machine {number} is {shift} off", made[:10] in wanted or days < 0, made)
+
+
 def unusable(make, machines, cluster, line, check, wait_for):
     """A database that is full, read-only, overloaded or closed to this machine, and a connection that is half open. Each time
     the status says what to do, writes go on, and the machine continues by itself."""
