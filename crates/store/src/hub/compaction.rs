@@ -1,7 +1,7 @@
 //! Folds the deltas of a hub into a snapshot.
 
 use super::{Compaction, FoldOutcome, Hub, HubCopy, Snapshots, read_snapshot, snapshot_digest};
-use crate::Result;
+use crate::{Error, Result};
 
 /// Deltas are folded into a snapshot when they are this many times as large as the last one, and larger than
 /// a minimum.
@@ -71,13 +71,17 @@ pub fn compact<H: Hub + Snapshots>(
 fn fold<H: Hub + Snapshots>(hub: &mut H, upto: Option<u64>) -> Result<HubCopy> {
     let mut copy = read_snapshot(hub)?.unwrap_or_default();
     loop {
-        let fetched = hub.fetch_since(&copy.cursor)?;
+        let (before, fetched) = (copy.cursor.n, hub.fetch_since(&copy.cursor)?);
         let wanted = |n: u64| upto.is_none_or(|upto| n <= upto);
         for row in fetched.rows.iter().filter(|row| wanted(row.cursor.n)) {
             copy.fold(row)?;
         }
         if !fetched.more || upto.is_some_and(|upto| copy.cursor.n >= upto) {
             return Ok(copy);
+        }
+        // The next delta is gone, so this would go on forever: a snapshot that covers it was confirmed meanwhile.
+        if copy.cursor.n == before {
+            return Err(Error::HubHistory);
         }
     }
 }
