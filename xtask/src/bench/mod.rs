@@ -291,7 +291,7 @@ impl Bench {
             saving.saves,
             saving.longest_pause.as_secs_f64()
         );
-        let what = format!("saving while somebody writes for a minute, {} beads", store.size.live);
+        let what = format!("saving while a client writes for a minute, {} beads", store.size.live);
         self.report.row(what, "≤ 5 % of one core", measured, saving.share / 0.05);
         Ok(())
     }
