@@ -8,12 +8,15 @@ use sha2::{Digest, Sha256};
 
 use crate::canonical::hex;
 use crate::parts::in_parts;
-use crate::shared_map::differing;
+use crate::shared_map::{SharedMap, differing};
 use crate::snapshot::{CONFLICTS, DEPS, STATE, Snapshot, TOMBSTONES};
-use crate::{BeadId, EdgeKey, EdgeKind, SharedBead, State};
+use crate::{BeadId, EdgeKey, EdgeKind, Lineage, SharedBead, State};
 
 /// Files that are longer than this in total are not kept for the next state.
 const MAX_KEPT_BYTES: usize = 256 * 1024 * 1024;
+
+/// The lines of beads are dropped if at most one of so many would have to be encoded again.
+const DROPPED_PER_ENCODED: usize = 16;
 
 /// A line of `deps.jsonl` is identified by the ids of its ends and by its kind.
 type EdgeName = (BeadId, BeadId, EdgeKind);
@@ -36,6 +39,8 @@ struct Last {
     meta: Vec<u8>,
     /// The files, if they were given back.
     files: Option<Snapshot>,
+    /// Whether the lines of the beads were dropped from the files, and from what is known about the last state.
+    has_dropped_copies: bool,
 }
 
 impl Encoder {
@@ -86,6 +91,7 @@ impl Encoder {
         last.sums = sums.collect();
         files.meta = state.encode_meta(last.sums.clone());
         last.meta.clone_from(&files.meta);
+        last.has_dropped_copies = false;
         last.state = state.clone();
         self.last = Some(last);
         files
@@ -99,6 +105,27 @@ impl Encoder {
             && bytes <= MAX_KEPT_BYTES
         {
             last.files = Some(files);
+        }
+    }
+
+    /// Drops the lines of the beads if they take at least `min_bytes`, and the state holds nearly all of them
+    /// anyway, as one does that was opened from its [cache](crate::StateCache). A large store would need twice
+    /// the memory otherwise. The next state is encoded from the lines that it holds.
+    pub fn drop_copies(&mut self, min_bytes: usize) {
+        let Some(last) = &mut self.last else { return };
+        let is_copy =
+            |lineage: &Lineage, bead: &SharedBead| bead.stored_line(lineage.birth_id(), lineage).is_some();
+        let beads = &last.state.beads;
+        if let Some(files) = &mut last.files
+            && files.state.len() + files.tombstones.len() >= min_bytes
+            && beads.iter().filter(|(lineage, bead)| !is_copy(lineage, bead)).count() * DROPPED_PER_ENCODED
+                <= beads.len()
+        {
+            (files.state, files.tombstones) = (Vec::new(), Vec::new());
+            (last.beads, last.tombstones) = (LineIndex::default(), LineIndex::default());
+            last.state.beads = SharedMap::default();
+            last.sums.retain(|name, _| name != STATE && name != TOMBSTONES);
+            last.has_dropped_copies = true;
         }
     }
 }
@@ -115,7 +142,7 @@ pub(crate) struct Encoded<'a> {
 impl Encoder {
     /// Returns the last state, if its files were given back.
     pub(crate) fn encoded(&self) -> Option<Encoded<'_>> {
-        let last = self.last.as_ref()?;
+        let last = self.last.as_ref().filter(|last| !last.has_dropped_copies)?;
         let files = last.files.as_ref()?;
         Some(Encoded { state: &last.state, files, beads: &last.beads.0, tombstones: &last.tombstones.0 })
     }
@@ -134,6 +161,7 @@ impl Last {
             sums: BTreeMap::new(),
             meta: Vec::new(),
             files: None,
+            has_dropped_copies: false,
         }
     }
 

@@ -15,6 +15,10 @@ use crate::{Error, Result};
 /// How often saving is retried if another program moves the ref.
 const MAX_ROUNDS: usize = 10;
 
+/// From this size on, the encoder keeps no lines that the state holds as well: saving a smaller store should
+/// cost what changed, and a larger one should not need its size in memory twice.
+const MIN_DROPPED_BYTES: usize = 16 * 1024 * 1024;
+
 /// A snapshot of the state, to be saved to the ref while the replica continues to take mutations.
 ///
 /// [`Replica::begin_checkpoint`](crate::Replica::begin_checkpoint) returns one.
@@ -102,7 +106,10 @@ impl Checkpoint {
             if contains(repository, tip.as_ref(), &commit)? {
                 repository.record_saved(&commit)?;
                 self.record_unhealed(repository)?;
-                repository.cache_state(&commit, &self.lock_encoder());
+                let mut encoder = self.lock_encoder();
+                repository.cache_state(&commit, &encoder);
+                encoder.drop_copies(MIN_DROPPED_BYTES);
+                drop(encoder);
                 return Ok(commit);
             }
             commit = self.save_local(repository)?;
