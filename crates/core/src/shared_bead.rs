@@ -3,8 +3,11 @@
 //! A store that is opened from its [cache](crate::StateCache) has the lines of its beads in memory, and what
 //! the indexes need to know about each. Most commands read a few beads; only those are decoded.
 
+use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
+
+use serde::Deserialize;
 
 use crate::decode::decode_stored;
 use crate::{Bead, BeadId, BeadType, Lineage, Priority, Stamp, Status, Timestamp};
@@ -169,6 +172,18 @@ impl SharedBead {
         }
     }
 
+    /// Returns the title of a live bead, without decoding the bead.
+    pub(crate) fn title(&self) -> Cow<'_, str> {
+        if let Form::Stored(beads, index) = &self.0
+            && self.is_undecoded()
+            && !self.is_deleted()
+            && let Some(title) = title_in(beads.line(*index))
+        {
+            return title;
+        }
+        Cow::Borrowed(self.title.value.as_str())
+    }
+
     /// Decodes the bead, if that was not done yet.
     pub(crate) fn decode(&self) {
         let _: &Bead = self;
@@ -202,6 +217,19 @@ impl SharedBead {
             _ => None,
         }
     }
+}
+
+/// Returns the title in a line of `state.jsonl`. The line is canonical: after the title there are only the type and its
+/// word, which are strings, and no string contains a quotation mark that is not escaped. So the last place that looks
+/// like the title is the title.
+fn title_in(line: &[u8]) -> Option<Cow<'_, str>> {
+    const NAME: &[u8] = b",\"title\":";
+    /// Borrows the text, unless a character is escaped.
+    #[derive(Deserialize)]
+    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+    let start = line.windows(NAME.len()).rposition(|bytes| bytes == NAME)? + NAME.len();
+    let mut values = serde_json::Deserializer::from_slice(&line[start..]).into_iter::<Text<'_>>();
+    values.next()?.ok().map(|Text(title)| title)
 }
 
 impl Deref for SharedBead {
@@ -244,5 +272,25 @@ impl std::fmt::Debug for SharedBead {
 impl std::fmt::Debug for StoredBeads {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("StoredBeads").field("beads", &self.beads.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_title_of_a_line_is_found_behind_everything_that_looks_like_it() {
+        let line = |title: &str| {
+            let before =
+                r#"{"description":",\"title\":\"no\"","metadata":{"id":1,"title":"no"},"priority":2"#;
+            format!(r#"{before},"title":{title},"type":"task","type_word":",\"title\":\"no"}}"#)
+        };
+        for (title, is_borrowed) in [("plain, é", true), (r#"with "title": and \"#, false)] {
+            let line = line(&serde_json::to_string(title).unwrap());
+            let found = title_in(line.as_bytes()).unwrap();
+            assert_eq!((found.as_ref(), matches!(found, Cow::Borrowed(_))), (title, is_borrowed));
+        }
+        assert_eq!(title_in(br#"{"_at":[1,1],"title":7}"#), None);
     }
 }

@@ -29,8 +29,8 @@ const STOP_WORDS: [&str; 16] =
 struct Keywords(String);
 
 impl Keywords {
-    fn of(title: &Title) -> Self {
-        let lower = title.as_str().to_lowercase();
+    fn of(title: &str) -> Self {
+        let lower = title.to_lowercase();
         let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         let all: BTreeSet<&str> = words.take(MAX_WORDS).collect();
         let significant = || all.iter().filter(|word| !STOP_WORDS.contains(word));
@@ -80,7 +80,7 @@ pub(crate) struct TitleIndex {
 }
 
 impl TitleIndex {
-    pub(crate) fn set(&mut self, lineage: &Lineage, title: Option<&Title>) {
+    pub(crate) fn set(&mut self, lineage: &Lineage, title: Option<&str>) {
         let new = title.map(Keywords::of);
         if self.titles.get(lineage) == new.as_ref() {
             return;
@@ -105,7 +105,7 @@ impl TitleIndex {
 
     /// Returns the beads with a similar title.
     pub(crate) fn similar(&self, title: &Title) -> BTreeSet<&Lineage> {
-        let keywords = Keywords::of(title);
+        let keywords = Keywords::of(title.as_str());
         let mut compared = BTreeSet::new();
         let mut found = BTreeSet::new();
         for lineage in self.candidates(&keywords).take(MAX_COMPARED) {
@@ -128,10 +128,10 @@ impl TitleIndex {
 /// Finds similar titles without an index, by scanning all titles.
 pub(crate) fn scan_titles<'a>(
     title: &Title,
-    titles: impl Iterator<Item = (&'a Lineage, &'a Title)>,
+    titles: impl Iterator<Item = (&'a Lineage, Cow<'a, str>)>,
 ) -> BTreeSet<&'a Lineage> {
-    let keywords = Keywords::of(title);
-    let likely = titles.filter(|(_, other)| may_be_similar(&keywords, other.as_str()));
+    let keywords = Keywords::of(title.as_str());
+    let likely = titles.filter(|(_, other)| may_be_similar(&keywords, other));
     likely
         .filter(|(_, other)| are_similar(&keywords, &Keywords::of(other)))
         .map(|(lineage, _)| lineage)

@@ -40,14 +40,48 @@ proptest! {
                 all.iter().for_each(|stamp| other.observe(*stamp, now_ms));
                 prop_assert_eq!(one.last(), other.last());
             }
-            for other in &others {
+            for (other, keeps_copies) in others.iter().flat_map(|other| [(other, true), (other, false)]) {
                 let (mut ours, mut theirs) = (open(&bytes), decoded.clone());
                 let mut encoder = Encoder::default();
                 let before = encoder.encode(&ours, None);
                 encoder.give_back(before);
+                if !keeps_copies {
+                    encoder.drop_copies(0);
+                }
                 ours.join(&decode(other));
                 theirs.join(&decode(other));
                 assert_same("joined", &encoder.encode(&ours, None), &theirs.encode());
+            }
+        }
+    }
+
+    #[test]
+    fn similar_titles_are_found_without_decoding_the_beads(history in history(6..20)) {
+        let state = &World::play(&history).replicas[0].state;
+        let decoded = Catalog::from(state.clone());
+        let opened = Catalog::from(open(&cache(state).0));
+        // The first search scans the titles, the second one builds an index.
+        for (_, bead) in decoded.live() {
+            let title = &bead.title.value;
+            prop_assert_eq!(opened.similar(title, None), decoded.similar(title, None));
+        }
+    }
+
+    #[test]
+    fn copies_are_dropped_only_if_the_state_has_the_lines(history in history(6..20)) {
+        let state = &World::play(&history).replicas[0].state;
+        prop_assume!(state.beads().values().any(|bead| bead.is_live()));
+        let (bytes, _) = cache(state);
+        for (state, is_dropped) in [(state, false), (&open(&bytes), true)] {
+            let plain = state.beads().iter().all(|(lineage, bead)| {
+                bead.is_live() && state.names().id_of(lineage) == lineage.birth_id()
+            });
+            let mut encoder = Encoder::default();
+            let files = encoder.encode(state, None);
+            encoder.give_back(files);
+            encoder.drop_copies(0);
+            if plain || !is_dropped {
+                prop_assert_eq!(encoder.cache().is_none(), is_dropped);
             }
         }
     }

@@ -85,7 +85,7 @@ impl Catalog {
         if let Some(titles) = self.titles.get_mut() {
             for lineage in &touched.beads {
                 let live = self.state.bead(lineage).filter(|bead| bead.deletion.is_none());
-                titles.set(lineage, live.map(|bead| &bead.title.value));
+                titles.set(lineage, live.map(|bead| bead.title.value.as_str()));
             }
         }
     }

@@ -9,10 +9,7 @@ impl Catalog {
     pub fn similar(&self, title: &Title, except: Option<&Lineage>) -> Vec<Lineage> {
         let found = match self.titles() {
             Some(index) => index.similar(title),
-            None => {
-                self.state().decode_all();
-                scan_titles(title, self.live().map(|(lineage, bead)| (lineage, &bead.title.value)))
-            }
+            None => scan_titles(title, self.live().map(|(lineage, bead)| (lineage, bead.title()))),
         };
         let is_work = |lineage: &Lineage| self.bead(lineage).is_some_and(|bead| !bead.is_memory());
         let others = found.into_iter().filter(|lineage| Some(*lineage) != except && is_work(lineage));
@@ -28,7 +25,7 @@ impl Catalog {
         self.titles.get_or_build(|| {
             let mut index = TitleIndex::default();
             for (lineage, bead) in self.live() {
-                index.set(lineage, Some(&bead.title.value));
+                index.set(lineage, Some(&bead.title()));
             }
             index
         })
