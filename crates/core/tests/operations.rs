@@ -328,7 +328,7 @@ fn a_deleted_bead_is_restored_with_a_note() {
     let restore =
         |reason: &str| Restore { id: "bd-1".into(), reason: reason.parse().unwrap(), ..Restore::default() };
     let live = side.done("ann", &Op::Restore(restore("")));
-    assert!(live.delta.is_empty() && side.about(&live) == "bd-1");
+    assert!(live.delta.is_empty() && live.unchanged && side.about(&live) == "bd-1");
     for (reason, kept) in [("", "restored"), ("still needed", "still needed")] {
         let gone = Delete { id: "bd-1".into(), reason: "old".parse().unwrap(), ..Delete::default() };
         side.done("ann", &Op::Delete(gone));

@@ -19,7 +19,10 @@ fn reopening_clears_the_close_and_the_claim_has_ended() {
         let before = bd.everything();
         assert_eq!(bd.json(&["reopen", &id])[0]["unchanged"], true);
         assert_eq!(bd.json(&["unclaim", &id])[0]["unchanged"], true);
-        for (verb, why) in [("reopen", "is open, not closed"), ("unclaim", "is not claimed")] {
+        assert_eq!(bd.json(&["restore", &id])[0]["unchanged"], true);
+        let unchanged =
+            [("reopen", "is open, not closed"), ("unclaim", "is not claimed"), ("restore", "is not deleted")];
+        for (verb, why) in unchanged {
             let run = bd.run(&[verb, &id]);
             assert_eq!((run.exit, run.stdout.as_str()), (Some(0), ""), "{run:?}");
             assert_eq!(run.stderr, format!("note: {id} {why}; nothing changed\n"));

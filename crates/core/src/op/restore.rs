@@ -26,7 +26,7 @@ impl Restore {
         let bead = catalog.bead(lineage).ok_or_else(|| Error::NotFound(self.id.clone()))?;
         self.guard.check(catalog, lineage, bead)?;
         if bead.deletion.is_none() {
-            return Ok(Applied::bead(lineage, Delta::default()));
+            return Ok(Applied::unchanged(lineage));
         }
         let mark = context.mark(bead.stamps())?;
         let text = if self.reason.is_empty() { "restored".parse()? } else { self.reason.clone() };

@@ -248,6 +248,7 @@ fn nothing_changed(one: &Done) -> String {
         }
         "reopened" => format!("note: {id} is {}, not closed; nothing changed", bead.status),
         "unclaimed" => format!("note: {id} is not claimed; nothing changed"),
+        "restored" => format!("note: {id} is not deleted; nothing changed"),
         _ => format!("note: {id} did not change"),
     }
 }

@@ -211,7 +211,7 @@ pub const OUTPUTS: &[(&str, Shape)] = &[
     ("reopen", CHANGED),
     ("repair", one::<RepairAnswer>("repair")),
     ("repair-deps", one::<OrphansAnswer>("repair-deps")),
-    ("restore", BEADS),
+    ("restore", CHANGED),
     ("search", BEADS),
     ("session end", CHANGED),
     ("session list", one::<Vec<SessionAnswer>>("sessions")),
