@@ -134,7 +134,7 @@ mod tests {
         );
         for (json, reason) in [
             (r#"{"prefix":{"mark":null,"prefix":"evil"}}"#.to_owned(), "prefix has no stamp"),
-            (format!(r#"{{"conflicts":[{conflict}]}}"#), "priority"),
+            (format!(r#"{{"conflicts":[{conflict}]}}"#), "expected u64"),
             (format!(r#"{{"edges":[{edge}]}}"#), "too long"),
             (format!(r#"{{"beads":[{archived}]}}"#), "no reason"),
         ] {
