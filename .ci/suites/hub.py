@@ -50,10 +50,10 @@ def rules(cluster):
     def append(replica, seq, payload, claims="[]", epoch=1):
         return member(f"SELECT n || ' ' || token FROM beads.append('{STORE}', '{replica}', {epoch}, {seq}, 0, '{payload}', '{claims}')")
 
-    def claim(replica, seq, cursor, names, holder="ann", epoch=1, request=None, lease=60000):
+    def claim(replica, seq, cursor, names, holder="ann", epoch=1, request=None, lease=60000, above=0):
         array = "ARRAY[" + ",".join(f"'{name}'" for name in names) + "]"
-        zeros = "ARRAY[" + ",".join("0" for _ in names) + "]::bigint[]"
-        text = member(f"SELECT beads.claim('{STORE}', '{replica}', {epoch}, {seq}, '{request or seq}', {cursor}, '{holder}', {lease}, {array}, {zeros})")
+        stamps = "ARRAY[" + ",".join(str(above) for _ in names) + "]::bigint[]"
+        text = member(f"SELECT beads.claim('{STORE}', '{replica}', {epoch}, {seq}, '{request or seq}', {cursor}, '{holder}', {lease}, {array}, {stamps})")
         try:
             return json.loads(text)
         except ValueError:
@@ -101,6 +101,11 @@ def rules(cluster):
     last = claim(A, 18, 99, ["x"] * 255 + ["v"])
     check("256 candidates are tried in order", last.get("index") == 255, last)
     check("more are refused", "22023" in claim(A, 19, 99, ["x"] * 257).get("error", ""))
+    far = claim(A, 19, 99, ["far"], above=4102444799999)
+    check("a fence that no machine could read is not granted", far.get("status") == "taken", far)
+    odd = [claim(A, 20, 99, ["odd"], holder).get("error", "granted") for holder in ("", "two\nlines", "x" * 257)]
+    odd.append(claim(A, 20, 99, ["odd"], lease="NULL").get("error", "granted"))
+    check("a holder or lease that no machine could read is refused", all("22023" in one for one in odd), odd)
     check("a grant has no payload", cluster.sql("SELECT count(*) FROM beads.delta WHERE lineage IS NOT NULL AND payload IS NOT NULL") == "0")
     snapshots.rules(cluster, member, check)
     member(f"SELECT beads.fence('{STORE}')")
@@ -109,9 +114,13 @@ def rules(cluster):
     settle = lambda replica: member(f"SELECT beads.settle('{STORE}', '{replica}', 2)")
     settle(A)
     check("grants are held until all have attached", claim(A, 20, 99, ["z"], epoch=2).get("status") == "hold")
+    status = json.loads(member(f"SELECT beads.status('{STORE}')"))
+    check("the status says for how many", status["holding"] and status["awaited_machines"] == 1 and status["hold_ms"] > 0, status)
     attach(B)
     check("and have appended what they have", claim(A, 21, 99, ["z"], epoch=2).get("status") == "hold")
     settle(B)
+    status = json.loads(member(f"SELECT beads.status('{STORE}')"))
+    check("the status says when they have", not status["holding"] and status["awaited_machines"] == 0, status)
     check("then they continue", claim(A, 22, 99, ["z"], epoch=2).get("status") == "granted")
     cluster.sql("UPDATE beads.store SET timeline = '00000000'")
     check("a changed timeline requires an attach", "BH001" in append(A, 23, "x", epoch=2))
@@ -145,6 +154,28 @@ def serial_commits(cluster):
     slow.wait()
     thread.join()
     check("numbers follow the commits", order == [str(number + 1)], order)
+
+
+def impatient(cluster):
+    """A call that waits for another one is given up before its client is gone. Otherwise the calls of all machines, which are
+    repeated, would take all connections of the server while one call waits for a standby."""
+    for replica in (A, B):
+        cluster.sql(f"SELECT beads.attach('{STORE}', 2, '{replica}', {START}, '[]')", "worker")
+    call = lambda replica: f"SELECT n FROM beads.append('{STORE}', '{replica}', 1, 1, 0, 'x', '[]');\n"
+    command = ["psql", "-X", "-q", "-A", "-t", "-h", "127.0.0.1", "-p", str(cluster.port), "-U", "worker", "-d", "postgres"]
+    slow = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    slow.stdin.write("BEGIN ISOLATION LEVEL READ COMMITTED; " + call(A))
+    slow.stdin.flush()
+    slow.stdout.readline()
+    calls = [call(B), f"SELECT beads.attach('{STORE}', 2, '{B}', {START}, '[]')"]
+    with concurrent.futures.ThreadPoolExecutor(len(calls)) as pool:
+        answers = list(pool.map(lambda text: cluster.sql("SET statement_timeout = '20s';\n" + text, "worker", check=False), calls))
+    check("a call that waits too long for another one is given up", all("55P03" in answer for answer in answers), answers)
+    slow.stdin.write("ROLLBACK;\n")
+    slow.stdin.close()
+    slow.wait()
+    check("and then works again", cluster.sql(call(B), "worker", check=False) == "1")
+    cluster.sql("DELETE FROM beads.machine; DELETE FROM beads.delta; DELETE FROM beads.gate; DELETE FROM beads.store")
 
 
 class Machine:
@@ -433,6 +464,14 @@ def next_through_mcp(machine):
         server.wait()
 
 
+def other_encoding(cluster):
+    """Names in other scripts could not be stored there."""
+    cluster.sql("CREATE DATABASE latin ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
+    url = cluster.url(user="postgres").replace("/postgres?", "/latin?")
+    done = subprocess.run([BD, "hub", "init", url], capture_output=True, text=True)
+    check("a database without UTF8 is refused", done.returncode != 0 and "UTF8" in done.stderr, done.stderr)
+
+
 def main():
     global QUIET
     cluster = Cluster(PROGRAMS, os.path.join(WORK, "cluster"), BD)
@@ -443,6 +482,8 @@ def main():
         cluster.sql("CREATE ROLE worker LOGIN; GRANT beads_member TO worker; CREATE ROLE stranger LOGIN")
         print("the functions", flush=True)
         rules(cluster)
+        impatient(cluster)
+        other_encoding(cluster)
 
         def quietly(cluster):
             global QUIET
@@ -497,6 +538,8 @@ def main():
         machines.append(trials.copied(machines, 6, lambda number: Machine(number, remote, "", prepare=False), check, wait_for))
         trials.secret(lambda: Machine(31, empty, ""), cluster, check, wait_for)
         trials.fenced(machines, check, wait_for)
+        print("deltas that cannot be used", flush=True)
+        trials.hostile(machines, cluster, START, check, wait_for)
         print("a database that does not do what it is asked for", flush=True)
         broken = Line(cluster.port, SEED)
         trials.unusable(lambda: Machine(80, remote, ""), machines, cluster, broken, check, wait_for)

@@ -61,6 +61,34 @@ def fenced(machines, check, wait_for):
     check("all machines attach again after bd hub fence", all(arrives(wait_for, machine, "bd-fenced") is not None for machine in machines))
 
 
+def hostile(machines, cluster, start, check, wait_for):
+    """A member appends what no machine can use. That holds back what follows it and nothing else, and an administrator removes it
+    as docs/FLEET.md says."""
+    store = (machines[0].run("judge", "hub", "status") or {}).get("store")
+    rogue, epoch = "00000000-0000-0000-0000-0000000000ff", cluster.sql(f"SELECT epoch FROM beads.store WHERE id = '{store}'")
+    cluster.sql(f"SELECT beads.attach('{store}', 2, '{rogue}', {start}, '[]')", "worker")
+    payloads = [("what is no delta", "garbage"), ("a later format of the store", '{"version":1,"delta":{"format_version":99}}')]
+    error = lambda machine: (machine.run("judge", "hub", "status") or {}).get("error") or ""
+    for seq, (what, payload) in enumerate(payloads, 1):
+        before, after = f"bd-before{seq}", f"bd-after{seq}"
+        machines[1].run("ann", "create", "before it", "--id", before, "--type", "epic")
+        arrives(wait_for, machines[2], before)
+        number = cluster.sql(f"SELECT n FROM beads.append('{store}', '{rogue}', {epoch}, {seq}, 0, '{payload}', '[]')", "worker")
+        named = f"delta {number} of machine {rogue}"
+        told = wait_for(f"all machines refuse {what}", lambda: all(named in error(machine) for machine in machines), 40)
+        check(f"all machines refuse {what}, and say which delta that is", told is not None, [error(machine) for machine in machines])
+        check("what was before it is everywhere", all(isinstance(machine.run("judge", "show", before), list) for machine in machines))
+        written = machines[2].run("ann", "create", "after it", "--id", after, "--type", "task") or {}
+        check("writes go on", written.get("id") == after, written)
+        status, refused = machines[2].call("ann", "claim", after)
+        check("claims are refused with the reason", status == 22 and named in (refused or {}).get("error", {}).get("message", ""), refused)
+        cluster.sql(f"""UPDATE beads.delta SET payload = convert_to('{{"version":1,"delta":{{}}}}', 'UTF8')
+            WHERE n = {number} AND store = (SELECT number FROM beads.store WHERE id = '{store}')""")
+        check("without it, they go on", all(arrives(wait_for, machine, after) is not None for machine in machines))
+        machines[2].run("ann", "close", after)
+    cluster.sql(f"DELETE FROM beads.machine WHERE replica = '{rogue}'")
+
+
 def waiting(bd, machines, check, wait_for):
     """`bd watch` and a waiting claim see what another machine writes."""
     one, other = machines[0], machines[5]
@@ -281,6 +309,9 @@ PLANTED = {
     "folds not compared": ("IF attempt.digest <> p_digest THEN", "IF false THEN"),
     "a replica confirms itself": (" AND f.replica <> p_replica FOR UPDATE", " FOR UPDATE"),
     "parts wait for the gate": ("DECLARE digest bytea := sha256(p_payload); s beads.store := beads._attached(p_store, p_replica, p_epoch);", "DECLARE digest bytea := sha256(p_payload); s beads.store := beads._entered(p_store, p_replica, p_epoch);"),
+    "grants wait for nobody": ("IF beads._awaited(s) > 0 THEN", "IF false THEN"),
+    "fences without a bound": ("IF fence >= 4102444800000 THEN CONTINUE; END IF;", ""),
+    "holders not checked": ("IF p_holder IS NULL OR", "IF false AND"),
     "proposals not left alone": ("f.replica = p_replica AND f.state = 'writing'\n    RETURNING", "f.replica = p_replica\n    RETURNING"),
 }
 

@@ -1642,6 +1642,8 @@ export interface HubStatusAnswer {
   active_machines: number | null;
   /** Whether the daemon is attached. */
   attached: boolean;
+  /** The number of machines that grants wait for: those seen lately that have not attached again. */
+  awaited_machines: number | null;
   /** How long the hub has been away. */
   away_ms: number | null;
   /** The number of claims that the hub holds. */
@@ -1656,6 +1658,8 @@ export interface HubStatusAnswer {
   error: string | null;
   /** The code of that error. */
   error_code: string | null;
+  /** How long grants are held at most. */
+  hold_ms: number | null;
   /** Whether grants are held since the last failover. */
   holding: boolean;
   /** The version of the hub's tables and functions. */

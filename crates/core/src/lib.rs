@@ -100,6 +100,7 @@ mod evidence;
 mod export;
 mod export_legacy;
 mod floor;
+mod foreign_delta;
 mod garbage;
 mod history;
 mod id;

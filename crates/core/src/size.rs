@@ -3,7 +3,7 @@
 use crate::canonical::to_canonical;
 use crate::limits::{MAX_LINE_BYTES, MAX_NOTES_BYTES};
 use crate::line::bead_line;
-use crate::{Bead, BeadId, Catalog, Delta, Error, Lineage, Note, Patch, Result};
+use crate::{Bead, BeadId, Catalog, Delta, Error, Lineage, Note, Patch, Result, SharedBead, State};
 
 /// One byte of text takes at most this many bytes in JSON (`\u00xx`).
 const WORST_ESCAPE: usize = 6;
@@ -21,17 +21,7 @@ pub(crate) fn check(catalog: &Catalog, delta: &Delta) -> Result<()> {
         if most * WORST_ESCAPE + OVERHEAD <= MAX_LINE_BYTES.min(MAX_NOTES_BYTES) {
             continue;
         }
-        let bead = match known {
-            Some(bead) => {
-                let mut bead = bead.as_ref().clone();
-                bead.join(patch);
-                bead
-            }
-            None => match patch.clone().into_bead() {
-                Some(bead) => bead,
-                None => continue,
-            },
-        };
+        let Some(bead) = patched(known, patch) else { continue };
         check_bead(catalog.id_of(lineage), lineage, &bead)?;
         if !patch.notes.is_empty() {
             check_notes(catalog.id_of(lineage), lineage, &bead)?;
@@ -51,6 +41,35 @@ pub(crate) fn check_bead(id: &BeadId, lineage: &Lineage, bead: &Bead) -> Result<
         return Err(Error::TooLarge { id: id.clone(), bytes, limit: MAX_LINE_BYTES });
     }
     Ok(())
+}
+
+/// Returns a bead after a change; `None` if there is no bead then either.
+fn patched(known: Option<&SharedBead>, patch: &Patch) -> Option<Bead> {
+    let Some(bead) = known else { return patch.clone().into_bead() };
+    let mut bead = bead.as_ref().clone();
+    bead.join(patch);
+    Some(bead)
+}
+
+impl State {
+    /// Fails if a delta of another machine would make the line of a bead longer than `limit`. As after a merge of
+    /// commits, it could not be saved, and so nothing could.
+    pub fn check_lines(&self, delta: &Delta, limit: usize) -> Result<()> {
+        for (lineage, patch) in &delta.beads {
+            let known = self.bead(lineage);
+            let most = known.map_or(0, |bead| text_bytes(bead)) + patch_bytes(patch);
+            if most * WORST_ESCAPE + OVERHEAD <= limit {
+                continue;
+            }
+            let Some(bead) = patched(known, patch) else { continue };
+            let id = lineage.birth_id();
+            let bytes = to_canonical(&bead_line(id, lineage, &bead)).len();
+            if bytes > limit {
+                return Err(Error::TooLarge { id: id.clone(), bytes, limit });
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Rejects notes that take more than their share of the line.

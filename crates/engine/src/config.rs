@@ -293,11 +293,7 @@ fn is_hub_url(value: &str) -> Result<(), Failure> {
     if value.is_empty() {
         return Ok(());
     }
-    if Address::has_password(value) {
-        return Err(Failure::invalid(
-            "the address must not contain a password; put it into ~/.pgpass or PGPASSWORD. Nothing was stored",
-        ));
-    }
+    Address::refuse_password(value)?;
     Ok(Address::parse(value).map(|_| ())?)
 }
 

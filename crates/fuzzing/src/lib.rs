@@ -22,10 +22,11 @@ pub struct Target {
 }
 
 /// All targets.
-pub const TARGETS: [Target; 8] = [
+pub const TARGETS: [Target; 9] = [
     Target { name: "canonical", run: target::canonical::run, corpus: target::canonical::corpus },
     Target { name: "journal", run: target::journal::run, corpus: target::journal::corpus },
     Target { name: "frame", run: target::frame::run, corpus: target::frame::corpus },
+    Target { name: "hub", run: target::hub::run, corpus: target::hub::corpus },
     Target { name: "tool", run: target::tool::run, corpus: target::tool::corpus },
     Target { name: "mcp", run: target::mcp::run, corpus: target::mcp::corpus },
     Target { name: "import", run: target::import::run, corpus: target::import::corpus },

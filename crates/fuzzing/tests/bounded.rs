@@ -53,6 +53,11 @@ fn socket_frames() {
 }
 
 #[test]
+fn deltas_of_a_hub() {
+    fuzz("hub");
+}
+
+#[test]
 fn tool_inputs() {
     fuzz("tool");
 }

@@ -2,9 +2,11 @@
 
 use beads_core::limits::MAX_MS;
 use beads_core::op::{Archive, ClaimBead, Close, Update};
-use beads_core::{Lineage, Op, Stamp, Timestamp};
+use beads_core::{Delta, Lineage, Note, Op, Patch, Stamp, Timestamp};
 use beads_store::Caller;
-use beads_store::hub::{Grant, HubCopy, HubCursor, HubRow, HubSession, RowContent, is_hub_fence};
+use beads_store::hub::{
+    Grant, HubCopy, HubCursor, HubRow, HubSession, RowContent, encode_payload, is_hub_fence,
+};
 
 use crate::bench_store::{BenchStore, TestReplica, caller, create};
 
@@ -253,4 +255,48 @@ fn a_claim_on_a_bead_that_the_hub_never_had_comes_with_all_of_it() {
     let bead = ann.replica.catalog().live_bead(&lineage).unwrap();
     assert_eq!((bead.claim.assignee.as_ref().unwrap().as_str(), ann.title()), ("bob", "first".into()));
     assert_eq!(ann.copy.encode().unwrap(), bob.copy.encode().unwrap());
+}
+
+/// Every machine stops at a delta that cannot be used, after those before it, and goes on when it has been removed.
+#[test]
+fn a_delta_that_cannot_be_used_holds_back_only_what_follows_it() {
+    let mut hub = Deltas::default();
+    let (mut ann, mut bob) = pair(&mut hub);
+    ann.write(&rename(&ann, "before"));
+    ann.append(&mut hub);
+    ann.fetch(&hub);
+    let bad = hub.push("mallory", RowContent::Payload(b"garbage".to_vec()));
+    ann.fetch(&hub);
+    ann.write(&rename(&ann, "after"));
+    ann.append(&mut hub);
+    let taken = bob.copy.take(&mut bob.replica, bob.name, &hub.0).unwrap();
+    let refused = taken.refused.expect("the reason");
+    assert!(refused.starts_with(&format!("delta {} of machine mallory: ", bad.n)), "{refused}");
+    assert_eq!((bob.title(), bob.copy.cursor.n), ("before".into(), bad.n - 1));
+    // What an administrator does (docs/FLEET.md).
+    let row = hub.0.iter_mut().find(|row| row.cursor == bad).unwrap();
+    row.content = RowContent::Payload(br#"{"version":1,"delta":{}}"#.to_vec());
+    bob.fetch(&hub);
+    ann.fetch(&hub);
+    assert_eq!((bob.title(), bob.copy.cursor.n), ("after".into(), bad.n + 1));
+    assert_eq!(ann.copy.encode().unwrap(), bob.copy.encode().unwrap());
+}
+
+/// As when commits are merged: what could not be saved is not joined.
+#[test]
+fn a_bead_does_not_grow_beyond_what_can_be_saved() {
+    const NOTE_BYTES: usize = 26 * 1024 * 1024;
+    let mut hub = Deltas::default();
+    let (ann, mut bob) = pair(&mut hub);
+    let lineage = ann.replica.catalog().live().next().unwrap().0.clone();
+    for number in 0..4 {
+        let content = format!("{number}{}", "x".repeat(NOTE_BYTES)).parse().unwrap();
+        let note = Note::new(&lineage, &lineage.mark(), content, None);
+        let patch = Patch { notes: vec![note.into()], ..Patch::default() };
+        let payload = encode_payload(&Delta::of_bead(lineage.clone(), patch)).unwrap();
+        hub.push("mallory", RowContent::Payload(payload));
+    }
+    let taken = bob.copy.take(&mut bob.replica, bob.name, &hub.0).unwrap();
+    assert!(taken.refused.expect("the reason").contains("the limit for a bead"));
+    assert_eq!(bob.copy.cursor.n as usize, hub.0.len() - 1);
 }

@@ -1756,6 +1756,8 @@ class HubStatusAnswer(TypedDict):
     active_machines: Union[int, None]
     # Whether the daemon is attached.
     attached: bool
+    # The number of machines that grants wait for: those seen lately that have not attached again.
+    awaited_machines: Union[int, None]
     # How long the hub has been away.
     away_ms: Union[int, None]
     # The number of claims that the hub holds.
@@ -1770,6 +1772,8 @@ class HubStatusAnswer(TypedDict):
     error: Union[str, None]
     # The code of that error.
     error_code: Union[str, None]
+    # How long grants are held at most.
+    hold_ms: Union[int, None]
     # Whether grants are held since the last failover.
     holding: bool
     # The version of the hub's tables and functions.

@@ -67,6 +67,7 @@ impl Args {
 }
 
 fn set_up(globals: &Globals, url: &str, done: &'static str) -> Result<Reply, Failure> {
+    Address::refuse_password(url)?;
     let address = Address::parse(url)?;
     install(&address)?;
     globals.answer(Answer::Hub(HubAnswer {
@@ -136,5 +137,7 @@ fn add(status: &mut HubStatusAnswer, hub: &Value, latency_ms: f64) {
     status.table_bytes = number("table_bytes");
     status.epoch = number("epoch");
     status.holding = hub["holding"] == true;
+    status.awaited_machines = number("awaited_machines");
+    status.hold_ms = number("hold_ms");
     status.synchronous_standby = hub["synchronous_standby"].as_bool();
 }

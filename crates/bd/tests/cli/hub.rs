@@ -42,6 +42,12 @@ fn a_password_is_never_stored_or_shown() {
     let error = bd.error(&["config", "set", "hub.url", address], "invalid_value");
     assert!(!error.to_string().contains("hunter2"), "{error}");
     assert_eq!(bd.json(&["config", "get", "hub.url"])["value"], "");
+    // As an argument, everybody on this machine could see it.
+    for verb in ["init", "upgrade"] {
+        let error = bd.error(&["hub", verb, address], "invalid_value");
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+        assert!(error.to_string().contains("must not contain a password"), "{error}");
+    }
 }
 
 #[test]

@@ -2,28 +2,25 @@
 //! for claims. One call is under way at a time, so that a call whose answer was lost can be repeated.
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
 
-use beads_store::hub::{ClaimAnswer, ClaimRequest, HubCursor, HubSession, Member, Outgoing};
-use tokio::sync::{mpsc, oneshot};
+use beads_store::hub::{ClaimRequest, HubCursor, HubSession, Member, Outgoing};
+use tokio::sync::mpsc;
 
-use super::claimer::Claiming;
 use super::engine::{Engine, Stopped};
+use super::hub_claims::HubClaiming;
 use super::hub_worker::{Command, Event, Worker};
-use crate::failure::{Code, Failure};
+use crate::failure::Failure;
 use crate::log;
-use crate::render;
-use crate::request::Reply;
-use crate::service::NextStep;
-
-/// The pause before a claim is tried again while the hub holds grants.
-const HOLD_PAUSE: Duration = Duration::from_millis(200);
 
 /// How many deltas are taken at once, so that requests of this machine do not wait long.
 const MAX_ROWS: usize = 64;
 
+/// How many reports of the thread wait for the engine. A machine that was away for long may lack more than its
+/// memory holds, so the thread fetches no faster than the engine takes.
+const MAX_REPORTS: usize = 16;
+
 /// A call that the hub has not answered yet.
-enum Call {
+pub enum Call {
     Append {
         seq: u64,
         seen: u64,
@@ -38,31 +35,23 @@ enum Call {
     },
 }
 
-/// A claim that the hub decides.
-struct HubClaiming {
-    claiming: Claiming,
-    /// Until when the hub has to decide.
-    deadline: Instant,
-    not_before: Instant,
-}
-
 /// The connection to the hub.
 pub struct HubLink {
     /// Receives reports, each with the generation of the thread that sent it.
-    pub events: mpsc::UnboundedReceiver<(u64, Event)>,
-    report: mpsc::UnboundedSender<(u64, Event)>,
+    pub events: mpsc::Receiver<(u64, Event)>,
+    report: mpsc::Sender<(u64, Event)>,
     worker: Option<mpsc::UnboundedSender<Command>>,
     generation: u64,
     /// The address that the thread uses, or that could not be used.
     url: Option<String>,
-    claims: VecDeque<HubClaiming>,
-    call: Option<Call>,
+    pub claims: VecDeque<HubClaiming>,
+    pub call: Option<Call>,
     claimed_last: bool,
 }
 
 impl Default for HubLink {
     fn default() -> Self {
-        let (report, events) = mpsc::unbounded_channel();
+        let (report, events) = mpsc::channel(MAX_REPORTS);
         let (claims, call) = (VecDeque::new(), None);
         Self { events, report, worker: None, generation: 0, url: None, claims, call, claimed_last: false }
     }
@@ -100,7 +89,7 @@ impl Engine {
             url,
             poll: self.service.config().duration("hub.poll"),
             commands: receiver,
-            report: Box::new(move |event| report.send((generation, event)).is_ok()),
+            report: Box::new(move |event| report.blocking_send((generation, event)).is_ok()),
             member: Member { store: String::new(), replica: String::new() },
             cursor: HubCursor::default(),
         };
@@ -108,71 +97,14 @@ impl Engine {
         std::thread::spawn(move || worker.run());
     }
 
+    fn is_hub_attached(&mut self) -> bool {
+        self.service.hub_session().is_some_and(|session| session.is_attached())
+    }
+
     fn command_hub(&self, command: Command) {
         if let Some(worker) = &self.hub.worker {
             let _ = worker.send(command);
         }
-    }
-
-    /// Queues a claim for the hub.
-    pub(super) fn queue_hub_claim(&mut self, claiming: Claiming) {
-        let now = Instant::now();
-        let deadline = now + self.service.config().duration("claim.timeout");
-        self.hub.claims.push_back(HubClaiming { claiming, deadline, not_before: now });
-    }
-
-    /// Returns when a claim has to be tried again, or given up.
-    pub(super) fn hub_wake(&self) -> Option<Instant> {
-        let under_way = match &self.hub.call {
-            Some(Call::Claim { claiming, .. }) => Some(claiming.deadline),
-            _ => None,
-        };
-        let now = Instant::now();
-        let queued = self.hub.claims.iter().map(|claim| {
-            if claim.not_before > now { claim.not_before.min(claim.deadline) } else { claim.deadline }
-        });
-        queued.chain(under_way).min()
-    }
-
-    /// Returns whether claims wait for the hub.
-    pub(super) fn awaits_hub(&self) -> bool {
-        self.hub_wake().is_some()
-    }
-
-    /// Gives up claims that the hub did not decide in time, and makes the next call.
-    pub(super) fn on_hub_timer(&mut self) -> Option<Stopped> {
-        let now = Instant::now();
-        let (late, rest): (VecDeque<_>, VecDeque<_>) =
-            std::mem::take(&mut self.hub.claims).into_iter().partition(|claim| claim.deadline <= now);
-        self.hub.claims = rest;
-        let mut stopped = None;
-        for claim in late {
-            stopped = stopped.or(self.give_up_on_hub(claim.claiming));
-        }
-        if let Some(Call::Claim { claiming, .. }) = &mut self.hub.call
-            && claiming.deadline <= now
-        {
-            // If the hub grants it after all, the reply cannot be delivered, and the claim is released.
-            let (gone, _) = oneshot::channel::<Reply>();
-            let given_up = std::mem::replace(&mut claiming.claiming.reply, gone);
-            claiming.deadline = now + Duration::from_secs(24 * 60 * 60);
-            let format = claiming.claiming.job.request.output.format;
-            let _ = given_up.send(render::failure_reply(self.service.hub_undecided(), format));
-        }
-        self.step_hub();
-        stopped
-    }
-
-    fn give_up_on_hub(&mut self, claiming: Claiming) -> Option<Stopped> {
-        let before = self.service.position();
-        let Claiming { job, reply, until } = claiming;
-        let format = job.request.output.format;
-        let step = self.service.without_hub(job, "it did not answer within the setting claim.timeout");
-        let mut replies = Vec::new();
-        self.take_step(step, (reply, until, format), &mut replies);
-        let stopped = self.deliver(replies, before);
-        self.start_round();
-        stopped
     }
 
     /// Handles a report of the thread. Deltas that arrived in several reports are taken at once, with one sync of
@@ -204,7 +136,6 @@ impl Engine {
         let stopped = match handled {
             Ok(stopped) => stopped,
             Err(failure) => {
-                log::note(&format!("hub: {}: {}", failure.code, failure.message));
                 self.service.hub_away(&failure);
                 // The thread has gone on to the next delta. It has to come back to this one.
                 self.command_hub(Command::Reconnect);
@@ -225,10 +156,16 @@ impl Engine {
                 }
             }
             Event::Attached(attached) => self.service.hub_attached(&attached),
+            // What the thread had sent before it heard that this machine could not take a delta.
+            Event::Restarted(_) | Event::Rows(_) | Event::CaughtUp if !self.is_hub_attached() => {}
             Event::Restarted(copy) => self.service.hub_restarted(*copy),
             Event::Rows(rows) => {
-                let news = self.service.hub_take(&rows)?;
-                return Ok(self.took_hub_news(news));
+                let (news, refused) = self.service.hub_take(&rows)?;
+                let stopped = self.took_hub_news(news);
+                return match refused {
+                    Some(failure) if stopped.is_none() => Err(failure),
+                    _ => Ok(stopped),
+                };
             }
             Event::CaughtUp => {
                 let news = self.service.hub_caught_up()?;
@@ -278,18 +215,8 @@ impl Engine {
         stopped
     }
 
-    /// Answers the claims that wait for an unreachable hub.
-    fn refuse_waiting_hub_claims(&mut self) -> Option<Stopped> {
-        let mut stopped = None;
-        let waiting = std::mem::take(&mut self.hub.claims);
-        for claim in waiting {
-            stopped = stopped.or(self.give_up_on_hub(claim.claiming));
-        }
-        stopped
-    }
-
     /// Repeats an unanswered call under its number.
-    fn repeat_hub_call(&self) {
+    pub(super) fn repeat_hub_call(&self) {
         match &self.hub.call {
             Some(Call::Append { seq, seen, outgoing }) => {
                 let (payload, claims) = (outgoing.payload.clone(), outgoing.claims.clone());
@@ -350,84 +277,5 @@ impl Engine {
         self.hub.call = Some(Call::Append { seq, seen, outgoing });
         self.repeat_hub_call();
         true
-    }
-
-    /// Asks for the first claim in the queue that is due. Returns whether there is one.
-    fn call_for_claim(&mut self) -> bool {
-        let now = Instant::now();
-        let before = self.service.position();
-        let mut replies = Vec::new();
-        let mut asked = false;
-        for _ in 0..self.hub.claims.len() {
-            let Some(mut waiting) = self.hub.claims.pop_front() else { break };
-            if waiting.claiming.reply.is_closed() {
-                continue;
-            }
-            if waiting.not_before > now {
-                self.hub.claims.push_back(waiting);
-                continue;
-            }
-            match self.service.hub_claim_request(&waiting.claiming.job) {
-                // It is appended first.
-                Ok(None) => self.hub.claims.push_back(waiting),
-                Ok(Some(request)) => {
-                    let Some(session) = self.service.hub_session() else { break };
-                    let (seq, cursor) = (session.next_seq(), session.cursor().clone());
-                    waiting.not_before = now;
-                    self.hub.call = Some(Call::Claim { seq, cursor, request, claiming: Box::new(waiting) });
-                    asked = true;
-                    break;
-                }
-                Err(failure) => {
-                    let Claiming { job, reply, until } = waiting.claiming;
-                    if failure.code == Code::NothingReady && job.waits() && until > now {
-                        self.waiters.add_until(&self.service, job.request, reply, until);
-                        continue;
-                    }
-                    let format = job.request.output.format;
-                    let step = self.service.answered(job, Err(failure));
-                    self.take_step(step, (reply, until, format), &mut replies);
-                }
-            }
-        }
-        if asked {
-            self.repeat_hub_call();
-        }
-        // What these requests closed must become durable, too. A failure will show in the next batch.
-        let _ = self.deliver(replies, before);
-        asked
-    }
-
-    fn on_hub_claim(&mut self, answer: ClaimAnswer) -> Option<Stopped> {
-        let Some(Call::Claim { request, claiming, .. }) = self.hub.call.take() else { return None };
-        self.service.hub_back();
-        let HubClaiming { claiming, deadline, .. } = *claiming;
-        let now = Instant::now();
-        let retry = match answer {
-            ClaimAnswer::Behind => Some(now),
-            ClaimAnswer::Hold(_) => Some(now + HOLD_PAUSE),
-            _ => None,
-        };
-        if let Some(not_before) = retry {
-            self.hub.claims.push_back(HubClaiming { claiming, deadline, not_before });
-            return None;
-        }
-        let before = self.service.position();
-        let Claiming { job, reply, until } = claiming;
-        let format = job.request.output.format;
-        let step = match answer {
-            ClaimAnswer::Granted(grant, cursor) => self.service.record_grant(job, &grant, &cursor),
-            ClaimAnswer::Taken(holder, end) => self.service.hub_taken(job, &request, (holder, end)),
-            _ => NextStep::Retry(job),
-        };
-        let mut replies = Vec::new();
-        match step {
-            NextStep::Retry(job) if job.is_via_hub() => {
-                let claiming = Claiming { job, reply, until };
-                self.hub.claims.push_back(HubClaiming { claiming, deadline, not_before: now });
-            }
-            step => self.take_step(step, (reply, until, format), &mut replies),
-        }
-        self.deliver(replies, before)
     }
 }

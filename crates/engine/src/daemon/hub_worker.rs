@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use beads_store::Error;
 use beads_store::hub::postgres::{Address, PostgresHub, Woken};
 use beads_store::hub::{
-    Attached, ClaimAnswer, ClaimNews, ClaimRequest, FOLD_MIN_BYTES, Fetched, Hub, HubCopy, HubCursor,
-    HubHistory, HubRow, Member, Snapshots, compact, read_snapshot,
+    Attached, ClaimAnswer, ClaimNews, ClaimRequest, FOLD_MIN_BYTES, Fetched, FoldOutcome, Hub, HubCopy,
+    HubCursor, HubHistory, HubRow, Member, Snapshots, compact, read_snapshot,
 };
 use tokio::sync::mpsc;
 
@@ -19,6 +19,10 @@ const SAFETY_POLL: Duration = Duration::from_secs(10);
 /// How often a machine checks whether the store should be compacted. A random part is added, so that one
 /// machine proposes a snapshot and another one finds the proposal.
 const COMPACTION_INTERVAL_MS: u64 = 20_000;
+
+/// How long a machine leaves compaction to others when it failed, or when machines fold differently. Folding a large
+/// store takes minutes of work.
+const COMPACTION_PAUSE: Duration = Duration::from_secs(2 * 60);
 
 /// A request of the engine.
 #[derive(Debug)]
@@ -161,12 +165,19 @@ impl Worker {
     fn wait(&mut self, hub: &mut PostgresHub, address: &Address) -> Result<(), End> {
         let mut notified = false;
         let mut polls = 0_u32;
-        let (mut compaction_due, mut compactor) = (next_compaction(), None);
+        let (mut compaction_due, mut compactor) = (next_compaction(), None::<JoinHandle<bool>>);
         loop {
             if compaction_due <= Instant::now() {
                 compaction_due = next_compaction();
-                if compactor.as_ref().is_none_or(JoinHandle::is_finished) {
-                    compactor = self.compact_if_due(hub, address)?;
+                match compactor.take() {
+                    Some(running) if !running.is_finished() => compactor = Some(running),
+                    ended => {
+                        if ended.is_none_or(|ended| ended.join().unwrap_or(false)) {
+                            compactor = self.compact_if_due(hub, address)?;
+                        } else {
+                            compaction_due += COMPACTION_PAUSE;
+                        }
+                    }
                 }
             }
             let timeout = if notified { SAFETY_POLL } else { self.poll };
@@ -195,12 +206,13 @@ impl Worker {
     }
 
     /// Starts to compact the store if that is due. A large one takes minutes, so a thread does it on a connection of
-    /// its own, while claims and changes go on. If the daemon ends meanwhile, another machine cleans up.
+    /// its own, while claims and changes go on, and returns whether it went well. If the daemon ends meanwhile,
+    /// another machine cleans up.
     fn compact_if_due(
         &self,
         hub: &mut PostgresHub,
         address: &Address,
-    ) -> Result<Option<JoinHandle<()>>, End> {
+    ) -> Result<Option<JoinHandle<bool>>, End> {
         let own = self.member.replica.clone();
         if !hub.compaction()?.is_due(&own, FOLD_MIN_BYTES) {
             return Ok(None);
@@ -212,9 +224,13 @@ impl Worker {
             match compacted {
                 Ok(Some((upto, outcome))) => {
                     crate::log::note(&format!("hub snapshot up to {upto}: {}", outcome.name()));
+                    outcome != FoldOutcome::Differs
                 }
-                Ok(None) => {}
-                Err(error) => crate::log::note(&format!("the hub was not compacted: {error}")),
+                Ok(None) => true,
+                Err(error) => {
+                    crate::log::note(&format!("the hub was not compacted: {error}"));
+                    false
+                }
             }
         };
         Ok(Some(std::thread::spawn(run)))

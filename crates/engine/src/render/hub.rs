@@ -1,5 +1,6 @@
 //! The answers of `bd hub`.
 
+use beads_core::counted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +48,10 @@ pub struct HubStatusAnswer {
     pub epoch: Option<u64>,
     /// Whether grants are held since the last failover.
     pub holding: bool,
+    /// The number of machines that grants wait for: those seen lately that have not attached again.
+    pub awaited_machines: Option<u64>,
+    /// How long grants are held at most.
+    pub hold_ms: Option<u64>,
     /// Whether the server has a synchronous standby. Without one, a failover may lose grants.
     pub synchronous_standby: Option<bool>,
 }
@@ -85,7 +90,9 @@ impl HubStatusAnswer {
         add("table bytes", self.table_bytes);
         add("epoch", self.epoch);
         if self.holding {
-            lines.push("grants are held until all machines have attached again".to_owned());
+            let machines = counted(self.awaited_machines.unwrap_or_default(), "machine");
+            let seconds = self.hold_ms.unwrap_or_default().div_ceil(1_000);
+            lines.push(format!("grants: held until {machines} attached again, for at most {seconds} s"));
         }
         match self.synchronous_standby {
             Some(true) => lines.push("synchronous standby: yes".to_owned()),
@@ -115,7 +122,15 @@ impl HubAnswer {
     pub(super) fn text(&self) -> String {
         match self.epoch {
             Some(epoch) => format!("epoch {epoch} began; grants are held until all machines have attached\n"),
-            None => format!("{} hub version {} in {}\n", self.done, self.hub_version, self.url),
+            None => {
+                let next = match self.done {
+                    "installed" => {
+                        "next: GRANT beads_member TO the role of each machine, then bd config set hub.url there\n"
+                    }
+                    _ => "",
+                };
+                format!("{} hub version {} in {}\n{next}", self.done, self.hub_version, self.url)
+            }
         }
     }
 }

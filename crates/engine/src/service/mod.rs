@@ -45,6 +45,7 @@ mod validate;
 pub use claims::claims;
 pub use exclusive::{ClaimJob, ClaimRound, NextStep, Picked, RoundResult};
 pub use export::ExportJob;
+pub use hub::claiming::{UNDECIDED, holds_grants};
 pub use import::{IMPORT, ImportJob, ReadImport};
 pub use migrate::{legacy_commits, take_over};
 pub use planning::DEFAULT_MINUTES;

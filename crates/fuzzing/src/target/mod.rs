@@ -3,6 +3,7 @@
 pub mod canonical;
 pub mod config;
 pub mod frame;
+pub mod hub;
 pub mod id;
 pub mod import;
 pub mod journal;

@@ -224,7 +224,8 @@ impl<'a> FarMachine<'a> {
         self.shared.notified_ms.lock().unwrap_or_else(PoisonError::into_inner)[self.index] = None;
         let fetched = self.hub.fetch_since(self.session.cursor()).expect("no faults are injected");
         self.tell_time();
-        self.session.take(&mut self.replica, &fetched.rows).expect("no faults are injected");
+        let taken = self.session.take(&mut self.replica, &fetched.rows).expect("no faults are injected");
+        assert_eq!(taken.refused, None, "every delta can be used");
         self.commit();
         self.record_arrivals();
     }

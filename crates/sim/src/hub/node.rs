@@ -228,8 +228,11 @@ impl Node {
         loop {
             let fetched = hub.fetch_since(self.session.cursor())?;
             let replica = self.replica.as_mut().ok_or("the process is not running".to_owned())?;
-            self.session.take(replica, &fetched.rows)?;
+            let taken = self.session.take(replica, &fetched.rows)?;
             self.commit()?;
+            if let Some(reason) = taken.refused {
+                return Err(Error::HubInvalid(reason).into());
+            }
             if !fetched.more {
                 return Ok(());
             }

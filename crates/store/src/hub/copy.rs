@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use beads_core::limits::MAX_MERGED_LINE_BYTES;
 use beads_core::{
     Actor, Claim, Conflict, Delta, Lineage, Mark, Patch, SharedBead, Snapshot, Stamp, State, Timestamp,
     concurrent_writes, concurrent_writes_to,
@@ -44,6 +45,8 @@ pub struct TakenRows {
     pub news: usize,
     /// Whether a delta of this replica was among them.
     pub own: bool,
+    /// Why the next delta cannot be taken, if there is one. Those before it were.
+    pub refused: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -89,7 +92,8 @@ impl HubCopy {
 
     /// Adds a delta. Fails if it is not the next one, or cannot be decoded.
     pub fn fold(&mut self, row: &HubRow) -> Result<Delta> {
-        self.fold_decoded(row, row.content.delta()?)
+        let folded = row.content.delta().and_then(|delta| self.fold_decoded(row, delta));
+        folded.map_err(|error| invalid(row.refusal(&error)))
     }
 
     /// Like [`fold`](Self::fold), with the decoded content.
@@ -102,6 +106,7 @@ impl HubCopy {
             // was on the hub, such as a claim. Its writer has the whole bead, which it appends then.
             delta = delta.without_unknown_beads(&self.state).0;
         }
+        self.state.check_lines(&delta, MAX_MERGED_LINE_BYTES)?;
         self.state.join_delta(&delta)?;
         self.cursor = row.cursor.clone();
         Ok(delta)
@@ -115,8 +120,8 @@ impl HubCopy {
         }
     }
 
-    /// Takes deltas of the hub into a replica and into the copy, in their order. The caller commits the
-    /// replica.
+    /// Takes deltas of the hub into a replica and into the copy, in their order, up to the first one that cannot
+    /// be used. The caller commits the replica.
     ///
     /// What the replica has beyond the copy was written without knowledge of the next delta, and the writer
     /// of that delta did not know it either, because it has no number yet or a later one. So exactly these
@@ -131,7 +136,13 @@ impl HubCopy {
         let mut decoded = Vec::with_capacity(rows.len());
         let known = self.cursor.n;
         for row in rows.iter().filter(|row| row.cursor.n > known) {
-            let delta = self.decoded(row)?;
+            let delta = match self.decoded(row) {
+                Ok(delta) => delta,
+                Err(error) => {
+                    taken.refused = Some(row.refusal(&error));
+                    break;
+                }
+            };
             if self.is_detached || row.replica != own {
                 replica.hub_writes.note(&delta);
             }
@@ -139,7 +150,13 @@ impl HubCopy {
         }
         for (row, delta) in decoded {
             let base = self.beads_of(&delta);
-            let mut delta = self.fold_decoded(row, delta)?;
+            let mut delta = match self.fold_decoded(row, delta) {
+                Ok(delta) => delta,
+                Err(error) => {
+                    taken.refused = Some(row.refusal(&error));
+                    break;
+                }
+            };
             let is_own = row.replica == own;
             taken.own |= is_own && matches!(row.content, RowContent::Payload(_));
             if self.is_detached {
@@ -240,6 +257,17 @@ impl HubCopy {
     /// Returns the beads that a delta touches, as they are in the copy.
     fn beads_of(&self, delta: &Delta) -> BTreeMap<Lineage, Option<SharedBead>> {
         delta.beads.keys().map(|lineage| (lineage.clone(), self.state.bead(lineage).cloned())).collect()
+    }
+}
+
+impl HubRow {
+    /// Says which delta cannot be used, and why: the administrator of the hub has to remove it.
+    fn refusal(&self, error: &Error) -> String {
+        let reason = match error {
+            Error::HubInvalid(reason) => reason.clone(),
+            other => other.to_string(),
+        };
+        format!("delta {} of machine {}: {reason}", self.cursor.n, self.replica)
     }
 }
 

@@ -7,8 +7,9 @@ use super::{HUB_TAG, HubCopy};
 use crate::Result;
 use crate::hub::encode_payload;
 
-/// The size of one append. Larger changes, such as an import, are appended in parts.
-const PART_BYTES: usize = 4 * 1024 * 1024;
+/// The size of one append. Larger changes, such as an import, are appended in parts, each of which has to arrive
+/// within the time of a call.
+const PART_BYTES: usize = 2 * 1024 * 1024;
 
 /// A change to append.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,6 +19,10 @@ BEGIN
     IF current_setting('server_version_num')::int < 130000 THEN
         RAISE EXCEPTION 'the hub needs PostgreSQL 13 or later, this is %', current_setting('server_version');
     END IF;
+    -- Names in other scripts could not be stored. A hub that is there already has managed without them.
+    IF getdatabaseencoding() <> 'UTF8' AND to_regclass('beads.hub') IS NULL THEN
+        RAISE EXCEPTION 'the hub needs a database with the encoding UTF8, this one has %', getdatabaseencoding();
+    END IF;
     IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = 'beads_member') THEN
         CREATE ROLE beads_member NOLOGIN;
     END IF;
@@ -213,6 +217,9 @@ BEGIN
     IF current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
+    -- A caller waits ten seconds. Without this, the server would not notice that it is gone, and a call that takes
+    -- long, such as one that waits for a synchronous standby, would gather all connections of the server behind it.
+    PERFORM set_config('lock_timeout', '8s', true);
     SELECT * INTO s FROM beads.store WHERE id = p_store;
     IF s.number IS NOT NULL AND NOT pg_has_role(session_user, s.member, 'member') THEN
         RAISE EXCEPTION 'role % may not use this store; it needs role %', session_user, s.member
@@ -290,6 +297,17 @@ BEGIN
     RETURN CASE WHEN found = p_token THEN 'same' ELSE 'other' END;
 END $$;
 
+-- Returns how many machines grants wait for: those that were seen lately and have not settled in this epoch.
+CREATE OR REPLACE FUNCTION beads._awaited(s beads.store) RETURNS bigint LANGUAGE plpgsql
+SET search_path = pg_catalog, beads, pg_temp AS $$
+BEGIN
+    IF s.hold_until > clock_timestamp() THEN
+        RETURN (SELECT count(*) FROM beads.machine m WHERE m.store = s.number AND m.settled < s.epoch
+            AND m.seen > s.hold_until - 2 * s.longest_lease);
+    END IF;
+    RETURN 0;
+END $$;
+
 -- Starts a new epoch and holds grants until every machine that was seen lately has attached again, repeated its
 -- live claims, and appended what the hub lacks.
 CREATE OR REPLACE FUNCTION beads._new_epoch(p_number int) RETURNS void LANGUAGE sql
@@ -357,14 +375,13 @@ RETURNS TABLE (number int, epoch int, head bigint, last_seq bigint, history text
     now_ms bigint)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, beads, pg_temp AS $$
 #variable_conflict use_column
-DECLARE s beads.store; answer text; v int; is_holding boolean;
+DECLARE s beads.store := beads._store(p_store); answer text; v int; is_holding boolean;
 BEGIN
     SELECT version INTO v FROM beads.hub;
     IF p_version <> v THEN
         RAISE EXCEPTION 'the hub has version %, this program needs version %', v, p_version
             USING ERRCODE = 'BH004';
     END IF;
-    s := beads._store(p_store);
     IF s.number IS NULL THEN
         IF NOT pg_has_role(session_user, 'beads_member', 'member') THEN
             RAISE EXCEPTION 'role % is not a member of beads_member', session_user USING ERRCODE = '42501';
@@ -476,16 +493,16 @@ BEGIN
     IF cardinality(p_lineages) > 256 OR cardinality(p_lineages) <> cardinality(p_above_ms) THEN
         RAISE EXCEPTION 'at most 256 candidates, each with a time' USING ERRCODE = '22023';
     END IF;
-    IF p_lease_ms NOT BETWEEN 1 AND 31708800000 THEN
+    IF p_lease_ms IS NULL OR p_lease_ms NOT BETWEEN 1 AND 31708800000 THEN
         RAISE EXCEPTION 'a lease lasts up to a year' USING ERRCODE = '22023';
+    END IF;
+    IF p_holder IS NULL OR octet_length(p_holder) > 256 OR p_holder !~ '^[^\u0001-\u001f\u007f-\u009f]+$' THEN
+        RAISE EXCEPTION 'a holder is a name on one line of up to 256 bytes' USING ERRCODE = '22023';
     END IF;
     answer := beads._repeated(s.number, p_replica, p_seq, digest);
     IF answer IS NOT NULL THEN RETURN answer; END IF;
     now := clock_timestamp();
-    IF s.hold_until > now AND EXISTS (
-        SELECT FROM beads.machine m WHERE m.store = s.number AND m.settled < s.epoch
-            AND m.seen > s.hold_until - 2 * s.longest_lease
-    ) THEN
+    IF beads._awaited(s) > 0 THEN
         RETURN beads._answered(s.number, p_replica, p_seq, digest, jsonb_build_object('status', 'hold',
             'left_ms', (extract(epoch FROM s.hold_until - now) * 1000)::bigint));
     ELSIF s.hold_until IS NOT NULL THEN
@@ -510,6 +527,8 @@ BEGIN
         fence := greatest((extract(epoch FROM now) * 1000)::bigint, p_above_ms[i] + 1, coalesce(row.fence_ms, 0) + 1);
         -- The low 16 bits are the tag of the hub; the number keeps fences of one millisecond apart.
         counter := ((next & 65535) << 16) | 47806;
+        -- No machine could read a fence of the year 2100. A clock that was wrong put the bead beyond reach.
+        IF fence >= 4102444800000 THEN CONTINUE; END IF;
         INSERT INTO beads.delta (store, n, token, replica, seq, seen, lineage, holder, fence_ms, fence_counter,
             until_ms, total)
         VALUES (s.number, next, made, p_replica, p_seq, p_n, p_lineages[i], p_holder, fence, counter,
@@ -694,11 +713,13 @@ END $$;
 CREATE OR REPLACE FUNCTION beads.status(p_store text) RETURNS jsonb LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = pg_catalog, beads, pg_temp AS $$
 DECLARE s beads.store := beads._store(p_store); v int; now timestamptz := clock_timestamp();
+    awaited bigint := beads._awaited(s);
 BEGIN
     SELECT version INTO v FROM beads.hub;
     RETURN jsonb_build_object(
         'hub_version', v, 'known', s.number IS NOT NULL, 'epoch', s.epoch, 'head', (SELECT l.n FROM beads._last(s.number) l),
-        'holding', coalesce(s.hold_until > now, false),
+        'holding', awaited > 0, 'awaited_machines', awaited,
+        'hold_ms', CASE WHEN awaited > 0 THEN (extract(epoch FROM s.hold_until - now) * 1000)::bigint END,
         'machines', (SELECT count(*) FROM beads.machine m WHERE m.store = s.number),
         'active_machines', (SELECT count(*) FROM beads.machine m
             WHERE m.store = s.number AND m.seen > now - interval '1 day'),

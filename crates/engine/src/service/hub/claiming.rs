@@ -11,6 +11,18 @@ use crate::failure::{Code, Failure};
 use crate::service::Service;
 use crate::service::exclusive::{ClaimJob, NextStep, Picked};
 
+/// Why a claim fails that the hub did not decide in time.
+pub const UNDECIDED: &str = "it did not answer within the setting claim.timeout";
+
+/// Returns why a claim fails while the hub holds grants, at most for a time.
+pub fn holds_grants(left_ms: u64) -> String {
+    let seconds = left_ms.div_ceil(1_000);
+    format!(
+        "it grants nothing until all machines seen lately have attached again, for at most {seconds} s more (bd hub \
+         status says how many are missing)"
+    )
+}
+
 impl Service {
     /// Returns what to ask the hub for: up to 256 beads in the order of the queue. `None` if the hub does not
     /// have them yet, so that they have to be appended first.
@@ -104,8 +116,8 @@ impl Service {
 
     /// Returns the failure of a claim that the hub has not decided yet. If it grants the claim after all, the
     /// claim is released.
-    pub fn hub_undecided(&self) -> Failure {
-        hub_unreachable("it did not answer within the setting claim.timeout", self.hub_away_ms())
+    pub fn hub_undecided(&self, reason: &str) -> Failure {
+        hub_unreachable(reason, self.hub_away_ms())
     }
 
     /// Handles a hub that did not decide in time. If claims without it are allowed, the claim refs decide where

@@ -6,6 +6,7 @@ use beads_store::Error;
 use beads_store::hub::postgres::{Address, PostgresHub};
 use beads_store::hub::{ClaimAnswer, ClaimRequest, Hub, HubHistory, HubSession, Snapshots, read_snapshot};
 
+use super::claiming::{UNDECIDED, holds_grants};
 use crate::failure::{Code, Failure};
 use crate::request::Reply;
 use crate::service::Service;
@@ -108,8 +109,11 @@ impl Service {
                 return Ok(());
             };
             let fetched = hub.fetch_since(&cursor)?;
-            self.hub_take(&fetched.rows)?;
+            let (_, refused) = self.hub_take(&fetched.rows)?;
             self.commit()?;
+            if let Some(failure) = refused {
+                return Err(failure.into());
+            }
             if !fetched.more {
                 return Ok(());
             }
@@ -122,7 +126,12 @@ impl Service {
         mut job: Box<ClaimJob>,
     ) -> Result<Option<Reply>, Box<ClaimJob>> {
         let deadline = Instant::now() + self.config().duration("claim.timeout");
-        loop {
+        let mut reason = UNDECIDED.to_owned();
+        for round in 0.. {
+            if round > 0 && Instant::now() >= deadline {
+                let failure = self.hub_undecided(&reason);
+                return Ok(answered(self.answered(job, Err(failure))));
+            }
             let request = match self.hub_claim_request(&job) {
                 Ok(Some(request)) => request,
                 Ok(None) => match self.exchange_alone(hub) {
@@ -139,11 +148,8 @@ impl Service {
             let step = match answer {
                 ClaimAnswer::Granted(grant, cursor) => self.record_grant(job, &grant, &cursor),
                 ClaimAnswer::Taken(holder, until) => self.hub_taken(job, &request, (holder, until)),
-                ClaimAnswer::Hold(_) if Instant::now() >= deadline => {
-                    let failure = self.hub_undecided();
-                    self.answered(job, Err(failure))
-                }
-                ClaimAnswer::Hold(_) => {
+                ClaimAnswer::Hold(left_ms) => {
+                    reason = holds_grants(left_ms);
                     std::thread::sleep(HOLD_PAUSE);
                     NextStep::Retry(job)
                 }
@@ -157,6 +163,7 @@ impl Service {
                 NextStep::Answered(reply) => return Ok(Some(*reply)),
             };
         }
+        Ok(None)
     }
 
     /// Asks for a claim. If the answer is lost, the call is repeated once under its number.

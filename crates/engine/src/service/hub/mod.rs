@@ -1,6 +1,6 @@
 //! The hub (docs/FLEET.md): what this replica knows of it. The connection itself belongs to the daemon.
 
-mod claiming;
+pub mod claiming;
 mod direct;
 mod files;
 mod status;
@@ -22,6 +22,8 @@ pub const HUB_URL: &str = "BD_HUB_URL";
 
 /// After this many changes of others, the copy is saved, so that a later daemon need not fetch them again.
 const SAVE_AFTER: u64 = 1_000;
+/// In a large store, the copy is saved after changes of this part of it: requests wait while it is encoded.
+const SAVE_AFTER_PART: u64 = 8;
 
 /// The state of this replica at the hub.
 #[derive(Debug)]
@@ -125,7 +127,8 @@ impl Service {
 
     /// Saves the copy after many changes. Call it when they are durable.
     pub fn save_hub_if_due(&mut self) {
-        if self.hub.as_ref().is_some_and(|hub| hub.unsaved > SAVE_AFTER) {
+        let part = self.replica.catalog().state().beads().len() as u64 / SAVE_AFTER_PART;
+        if self.hub.as_ref().is_some_and(|hub| hub.unsaved > part.max(SAVE_AFTER)) {
             self.save_hub();
         }
     }
@@ -197,15 +200,17 @@ impl Service {
         self.save_hub_identity();
     }
 
-    /// Takes deltas of the hub into memory. The caller commits them. Returns whether they brought anything.
-    pub fn hub_take(&mut self, rows: &[HubRow]) -> Result<bool, Failure> {
-        let Some(hub) = &mut self.hub else { return Ok(false) };
+    /// Takes deltas of the hub into memory. The caller commits them. Returns whether they brought anything, and
+    /// why the last ones cannot be used.
+    pub fn hub_take(&mut self, rows: &[HubRow]) -> Result<(bool, Option<Failure>), Failure> {
+        let Some(hub) = &mut self.hub else { return Ok((false, None)) };
         let taken = hub.session.take(&mut self.replica, rows)?;
         hub.unsaved += rows.len() as u64;
         if taken.news > 0 {
             self.note_merge();
         }
-        Ok(taken.news > 0)
+        let refused = taken.refused.map(|reason| beads_store::Error::HubInvalid(reason).into());
+        Ok((taken.news > 0, refused))
     }
 
     /// Returns what has to be appended next.
@@ -244,16 +249,20 @@ impl Service {
         if offline {
             return self.claim_without_hub("--sandbox does not contact it");
         }
-        match self.hub.as_ref().map(|hub| &hub.away) {
+        match self.hub.is_some().then(|| self.hub_away_reason()) {
             // Without a daemon, the command connects for itself.
             None if !self.confirms_later => Ok(true),
             None => self.claim_without_hub("its address cannot be used"),
-            Some(Some(away)) => {
-                let seconds = self.replica.now_ms().saturating_sub(away.since_ms) / 1_000;
-                self.claim_without_hub(&format!("it has been unreachable for {seconds} s: {}", away.message))
-            }
+            Some(Some(reason)) => self.claim_without_hub(&reason),
             Some(None) => Ok(true),
         }
+    }
+
+    /// Returns why the hub cannot decide a claim now, if it is away.
+    pub fn hub_away_reason(&self) -> Option<String> {
+        let away = self.hub.as_ref()?.away.as_ref()?;
+        let seconds = self.replica.now_ms().saturating_sub(away.since_ms) / 1_000;
+        Some(format!("it has been unreachable for {seconds} s: {}", away.message))
     }
 
     /// Refuses a claim without the hub, unless `hub.offline_claims` allows it.

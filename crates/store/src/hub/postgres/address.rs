@@ -11,8 +11,11 @@ use tokio_postgres::config::Host;
 use super::tls::SslMode;
 use crate::{Error, Result};
 
-/// How long connecting may take.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long connecting to one host may take, so that one that does not answer leaves time for the next.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long connecting and logging in may take for each host.
+const LOGIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where a hub is and how to log in.
 #[derive(Clone)]
@@ -53,7 +56,7 @@ impl Address {
             own.get(parameter).cloned().or_else(|| service.get(parameter).cloned()).or_else(|| variable(name))
         };
         let rest = with_port(rest, setting("port", "PGPORT"));
-        let mut config: Config = rest.parse().map_err(|_| bad("it is not a PostgreSQL URL"))?;
+        let mut config: Config = rest.parse().map_err(|error| bad(&complaint(&error)))?;
         fill_in(&mut config, &setting)?;
         if config.get_password().is_none()
             && let Some(password) = setting("password", "PGPASSWORD")
@@ -71,27 +74,57 @@ impl Address {
         Ok(Self { config, ssl_mode, root_certificate })
     }
 
-    /// Returns whether a URL contains a password.
-    pub fn has_password(url: &str) -> bool {
-        let authority = url.split_once("://").map_or("", |(_, rest)| rest);
-        let authority = authority.split(['/', '?']).next().unwrap_or_default();
-        let in_login = authority.rsplit_once('@').is_some_and(|(login, _)| login.contains(':'));
-        let query = url.split_once('?').map_or("", |(_, query)| query);
-        in_login || query.split('&').any(|pair| pair.starts_with("password="))
+    /// Fails if a URL contains a password, which would be stored, or visible in the list of processes.
+    pub fn refuse_password(url: &str) -> Result<()> {
+        let bad =
+            "it must not contain a password; put that into ~/.pgpass or PGPASSWORD. Nothing was changed";
+        if has_password(url) { Err(Error::HubAddress(bad.to_owned())) } else { Ok(()) }
+    }
+
+    /// Returns how long connecting may take. Several hosts are tried one after the other.
+    pub(super) fn patience(&self) -> Duration {
+        let hosts = self.config.get_hosts().len().max(1);
+        LOGIN_TIMEOUT * u32::try_from(hosts).unwrap_or(1)
     }
 
     /// Returns the address without the password.
     pub fn shown(&self) -> String {
         let user = self.config.get_user().map(|user| format!("{user}@")).unwrap_or_default();
-        let host = match self.config.get_hosts().first() {
-            Some(Host::Tcp(host)) => host.clone(),
-            Some(Host::Unix(path)) => path.display().to_string(),
-            None => "localhost".to_owned(),
+        let ports = self.config.get_ports();
+        let at = |(index, host): (usize, &Host)| {
+            let port = ports.get(index).or(ports.first()).copied().unwrap_or(5432);
+            match host {
+                Host::Tcp(host) => format!("{host}:{port}"),
+                Host::Unix(path) => format!("{}:{port}", path.display()),
+            }
         };
-        let port = self.config.get_ports().first().copied().unwrap_or(5432);
+        let hosts: Vec<String> = self.config.get_hosts().iter().enumerate().map(at).collect();
         let name = self.config.get_dbname().or(self.config.get_user()).unwrap_or_default();
-        format!("postgres://{user}{host}:{port}/{name}")
+        format!("postgres://{user}{}/{name}", hosts.join(","))
     }
+}
+
+fn has_password(url: &str) -> bool {
+    let (_, rest) = take_parameters(url);
+    match rest.parse::<Config>() {
+        Ok(config) => config.get_password().is_some(),
+        // No address, but it may have been meant as one.
+        Err(_) => {
+            let login = rest.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@'));
+            login.is_some_and(|(login, _)| login.contains(':')) || rest.contains("password=")
+        }
+    }
+}
+
+/// Says what is wrong with a URL, without repeating it: it may contain a password.
+fn complaint(error: &tokio_postgres::Error) -> String {
+    use std::error::Error as _;
+    let cause = error.source().map(ToString::to_string).unwrap_or_default();
+    let name = cause.split('`').nth(1).unwrap_or_default();
+    if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') {
+        return cause;
+    }
+    "it is not a PostgreSQL URL".to_owned()
 }
 
 /// Sets what the URL leaves out.
@@ -246,9 +279,52 @@ mod tests {
         assert_eq!(address.shown(), "postgres://ann@db.example:5432/app");
         assert_eq!(address.ssl_mode, SslMode::VerifyFull);
         assert!(!format!("{address:?}").contains("secret"));
-        assert!(Address::has_password("postgres://ann:secret@db.example/app"));
-        assert!(Address::has_password("postgres://db.example/app?password=secret"));
-        assert!(!Address::has_password("postgres://ann@db.example:5432/app"));
+    }
+
+    #[test]
+    fn an_address_with_a_password_is_noticed_however_it_is_written() {
+        for url in [
+            "postgres://ann:secret@db.example/app",
+            "postgres://ann:secret@db.example/app?sslmode=verify-full",
+            "postgres://ann:sec/ret@db.example/app",
+            "postgres://ann:sec?ret@db.example/app?sslmode=verify-full",
+            "postgres://ann:sec@ret@db.example/app",
+            "postgres://ann:@db.example/app",
+            "postgres://db.example/app?password=secret",
+            "postgres://db.example/app?sslmode=require&p%61ssword=secret",
+            "postgres://db.example/app?unknown=1&password=secret",
+            "mysql://ann:secret@db.example/app",
+        ] {
+            let error = Address::refuse_password(url).expect_err(url).to_string();
+            assert!(!error.contains("sec"), "{error}");
+            let shown =
+                Address::parse_with(url, |_| None).map_or_else(|error| error.to_string(), |one| one.shown());
+            assert!(!shown.contains("sec"), "{shown}");
+        }
+        for url in [
+            "postgres://ann@db.example:5432/app",
+            "postgres://ann@[::1]:5432/app?sslmode=verify-full&sslrootcert=/a:b@c",
+            "postgres:///app?host=/run/postgresql&user=ann",
+            "postgres://ann@one:1,two:2/app?target_session_attrs=read-write",
+        ] {
+            assert!(Address::refuse_password(url).is_ok(), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_that_is_not_supported_is_named() {
+        let error = Address::parse_with("postgres://db.example/app?sslcert=/key", |_| None).unwrap_err();
+        assert!(error.to_string().contains("unknown option `sslcert`"), "{error}");
+    }
+
+    #[test]
+    fn each_of_several_hosts_has_time_to_answer() {
+        let one = parse("postgres://ann@db.example/app", &[]);
+        let three = parse("postgres://ann@one:1,two:2,three:3/app", &[]);
+        assert_eq!(three.patience(), one.patience() * 3);
+        assert_eq!(three.shown(), "postgres://ann@one:1,two:2,three:3/app");
+        let connect = *one.config.get_connect_timeout().unwrap();
+        assert!(connect < one.patience(), "a host that does not answer leaves time for the next");
     }
 
     #[test]

@@ -25,8 +25,8 @@ use super::{
 use crate::{Error, Result};
 use refusal::failure;
 
-/// The size of one fetch.
-const FETCH_BYTES: i64 = 8 * 1024 * 1024;
+/// The size of one fetch. It has to arrive within the time of a call, also over a slow line.
+const FETCH_BYTES: i64 = 2 * 1024 * 1024;
 
 /// The size of a delta without its payload, as the function counts it.
 const ROW_BYTES: i64 = 64;
@@ -85,8 +85,8 @@ impl PostgresHub {
         let mut config = address.config.clone();
         config.ssl_mode(address.ssl_mode.wire());
         let connector = tls::connector(address)?;
-        let (client, mut connection) =
-            within(&runtime, CALL_TIMEOUT, config.connect(connector))?.map_err(|error| failure(&error))?;
+        let (client, mut connection) = within(&runtime, address.patience(), config.connect(connector))?
+            .map_err(|error| failure(&error))?;
         let (send, notifications) = mpsc::unbounded_channel();
         runtime.spawn(async move {
             while let Some(Ok(message)) =
@@ -195,8 +195,16 @@ impl PostgresHub {
         ];
         let sql = "SELECT n, token::text, replica::text, lineage, holder, fence_ms, fence_counter, until_ms, payload \
                    FROM beads.fetch($1, $2::uuid, $3, $4, $5::uuid, $6)";
-        let rows = self.rows(sql, &parameters).await?;
-        let rows: Vec<HubRow> = rows.iter().map(hub_row).collect::<Result<_>>()?;
+        let found = self.rows(sql, &parameters).await?;
+        let mut rows: Vec<HubRow> = Vec::with_capacity(found.len());
+        for row in &found {
+            match hub_row(row) {
+                Ok(row) => rows.push(row),
+                Err(error) if rows.is_empty() => return Err(error),
+                // Those before it are taken first.
+                Err(_) => return Ok(Fetched { rows, more: true }),
+            }
+        }
         // The function stops after the delta that exceeds the size.
         let size = |row: &HubRow| match &row.content {
             RowContent::Payload(payload) => ROW_BYTES + signed(payload.len() as u64),
@@ -286,8 +294,12 @@ fn hub_row(row: &Row) -> Result<HubRow> {
     let content = match column::<Option<Vec<u8>>>(row, 8)? {
         Some(payload) => RowContent::Payload(payload),
         None => {
-            let fence = (column(row, 5)?, column(row, 6)?);
-            RowContent::Grant(Grant::parse(column(row, 3)?, column(row, 4)?, fence, column(row, 7)?)?)
+            let grant = || {
+                let fence = (column(row, 5)?, column(row, 6)?);
+                Grant::parse(column(row, 3)?, column(row, 4)?, fence, column(row, 7)?)
+            };
+            let refused = |error: Error| Error::HubInvalid(format!("delta {}: {error}", cursor.n));
+            RowContent::Grant(grant().map_err(refused)?)
         }
     };
     Ok(HubRow { cursor, replica: column(row, 2)?, content })

@@ -48,9 +48,11 @@ fn refusal(state: &str, message: &str) -> Error {
             message,
             "the role's statement_timeout is too short: ALTER ROLE … SET statement_timeout = '15s'",
         ),
-        "55P03" => {
-            unusable(message, "the role's lock_timeout is too short: ALTER ROLE … SET lock_timeout = '10s'")
-        }
+        "55P03" => unusable(
+            message,
+            "another call holds up the hub, such as one that waits for a synchronous standby; pg_stat_activity on the \
+             server shows it",
+        ),
         // The server is shutting down or starting, is out of something, is a standby that is not ready, or ended
         // this call because of a deadlock, a failed disk, or an administrator. It can be repeated.
         "55000" => Error::HubUnreachable(message.to_owned()),
@@ -110,6 +112,7 @@ mod tests {
             ("25006", "cannot execute UPDATE in a read-only transaction", Code::HubUnreachable, "primary"),
             ("53100", "could not extend file \"base/5/16400\"", Code::HubUnreachable, "free disk space"),
             ("53300", "sorry, too many clients already", Code::HubUnreachable, "max_connections"),
+            ("55P03", "canceling statement due to lock timeout", Code::HubUnreachable, "synchronous standby"),
             (
                 "57014",
                 "canceling statement due to statement timeout",
