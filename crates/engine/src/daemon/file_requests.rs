@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::connection::{Connections, Job, PendingGuard};
 use super::{MAX_FRAME_BYTES, ReadCommand};
+use crate::config;
 use crate::failure::{Code, Failure};
 use crate::render;
 use crate::request::{Call, Format, Reply, Request};
@@ -100,7 +101,7 @@ async fn answer(
         }
         Ok(request) => {
             let with_body = expects_body(&request.client);
-            match read_command(request) {
+            match read_command(request).and_then(refuse_to_reach_outside) {
                 Ok(request) => (with_body, ask(request, jobs, &file).await),
                 Err(failure) => (false, Some(render::failure_reply(failure, Format::Value))),
             }
@@ -111,6 +112,21 @@ async fn answer(
     let delivered = is_waited_for(&file) && write_reply(taken, reply, with_body).is_ok();
     if !delivered {
         connections.report_lost(handed_out);
+    }
+}
+
+/// Refuses to change settings that would let a process leave its sandbox. Requests come as files from those that may not
+/// use sockets.
+fn refuse_to_reach_outside(request: Request) -> Result<Request, Failure> {
+    match &request.call {
+        Call::ConfigSet { key, .. } | Call::ConfigUnset { key } if config::reaches_outside(key) => {
+            let message = format!(
+                "{key} names a program, a file or an address, so it cannot be changed from a sandbox; the setting is \
+                 unchanged; run bd config outside the sandbox"
+            );
+            Err(Failure::new(Code::PermissionDenied, message))
+        }
+        _ => Ok(request),
     }
 }
 
