@@ -88,9 +88,12 @@ fn settings_that_reach_outside_a_sandbox_are_not_changed_through_files() {
     let bd = Sandbox::new(Mode::Daemon);
     bd.create(&["First"]);
     let hidden = Hidden::new(&bd);
-    for (key, value) in
-        [("pager", "touch x; cat"), ("sync.remote", "/tmp/x"), ("hub.url", "postgres://x/y"), ("export.path", "x")]
-    {
+    for (key, value) in [
+        ("pager", "touch x; cat"),
+        ("sync.remote", "/tmp/x"),
+        ("hub.url", "postgres://x/y"),
+        ("export.path", "x"),
+    ] {
         hidden.run(&["config", "set", key, value]).failed(key, "permission_denied");
         hidden.run(&["config", "unset", key]).failed(key, "permission_denied");
     }
