@@ -156,20 +156,24 @@ class Workers(Store):
                 self.assertEqual(self.status(made), "open")
 
     def test_a_claim_that_is_over_is_claim_ended_from_every_call(self):
-        made = [self.client().create(f"Taken {n}") for n in range(2)]
+        for n in range(2):
+            self.client().create(f"Taken {n}")
 
         async def main():
-            calls = [lambda claim: claim.note("late"), lambda claim: claim.finish("late")]
+            ends = [
+                ("cancelled", lambda id: boss.cancel(id, "not needed"), lambda claim: claim.finish("late")),
+                ("deleted", lambda id: boss.delete(id), lambda claim: claim.note("late")),
+            ]
             async with self.aio("w", session="w-1") as beads, self.aio("boss") as boss:
                 async for claim in Worker(beads, once=True):
-                    await boss.cancel(claim.id, "not needed")
+                    reason, end, call = ends.pop()
+                    await end(claim.id)
                     with self.assertRaises(ClaimEnded) as ended:
-                        await calls.pop()(claim)
-                    self.assertEqual(ended.exception.over["reason"], "cancelled")
-            self.assertEqual(calls, [])
+                        await call(claim)
+                    self.assertEqual(ended.exception.over["reason"], reason)
+            self.assertEqual(ends, [])
 
         asyncio.run(main())
-        self.assertEqual([self.status(one) for one in made], ["closed", "closed"])
 
     def test_a_worker_that_held_several_resumes_what_it_still_holds_and_gives_back_the_rest(self):
         holder = self.client("w")

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "./client.js";
-import { BeadsError, ClosedError, NotHolderError, NothingReadyError, StaleClaimError } from "./errors.js";
+import { BeadsError, NothingReadyError } from "./errors.js";
 import type { Brief, ClaimOver, Claimed, Closed, CloseFields, Filter, NoteAnswer, ReadyFilter } from "./types.js";
 
 /** One wait for work. The daemon waits, so a longer time costs nothing; a shorter one ends a stopped worker sooner. */
@@ -261,9 +261,9 @@ async function giveBack(claim: Claim): Promise<void> {
   }
 }
 
+/** What a call under a fence answers when its claim is over. */
+const OVER = new Set(["stale_claim", "not_holder", "closed", "cancelled", "deleted", "archived"]);
+
 function isOver(error: unknown): boolean {
-  return (
-    error instanceof BeadsError &&
-    (error instanceof StaleClaimError || error instanceof NotHolderError || error instanceof ClosedError)
-  );
+  return error instanceof BeadsError && OVER.has(error.code);
 }

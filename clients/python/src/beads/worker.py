@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime, timezone
 from typing import Any, AsyncIterator, Awaitable, Iterator, List, Optional, TypeVar
 
-from . import types
+from . import errors, types
 from .aio import AsyncClient
-from .errors import BeadsError, ClosedError, NothingReadyError, NotHolderError, StaleClaimError
+from .errors import BeadsError, NothingReadyError
 
 Result = TypeVar("Result")
 
@@ -18,7 +18,14 @@ Result = TypeVar("Result")
 WAIT_MS = 30_000
 
 #: What a call under a fence answers when its claim is over.
-OVER = (StaleClaimError, NotHolderError, ClosedError)
+OVER = (
+    errors.StaleClaimError,
+    errors.NotHolderError,
+    errors.ClosedError,
+    errors.CancelledError,
+    errors.DeletedError,
+    errors.ArchivedError,
+)
 
 
 class ClaimEnded(Exception):
