@@ -32,7 +32,7 @@ class Blocking(Store):
                 self.addCleanup(signal.signal, signal.SIGALRM, before)
                 signal.setitimer(signal.ITIMER_REAL, 0.2)
                 with self.assertRaises(Interrupted):
-                    beads.events(since=cursor, wait_ms=600_000)
+                    beads.events(since=cursor, wait_ms=3000)
                 self.assertEqual(beads.count()["count"], 0)
 
     def test_a_command_that_died_is_started_again(self):
