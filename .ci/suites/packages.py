@@ -112,12 +112,12 @@ def npm():
 
 
 def check_library(*command, finds):
-    """Opens a client of the library, with no bd on the search path."""
+    """Opens a client of the library, where the bd of the package is not on the search path."""
     repo = WORK / "library"
     repo.mkdir(exist_ok=True)
     run("git", "init", "--quiet", repo)
     (WORK / "home").mkdir(exist_ok=True)
-    env = {"HOME": str(WORK / "home"), "PATH": "/nowhere", "BD_RUNTIME_DIR": str(WORK / "run"), "BD_ACTOR": "ann"}
+    env = {"HOME": str(WORK / "home"), "PATH": "/usr/bin:/bin", "BD_RUNTIME_DIR": str(WORK / "run"), "BD_ACTOR": "ann"}
     said = run(*command, cwd=repo, env=env).strip()
     assert said == str(finds), (said, finds)
 

@@ -100,7 +100,7 @@ class Blocking(Store):
         installed.name = "bd"
         with mock.patch.dict(os.environ), mock.patch("beads._place.metadata.files", return_value=[installed]):
             del os.environ["BD"]
-            self.assertEqual(_place.find_bd(), str(program))
+            self.assertEqual(_place.find_bd(), os.path.realpath(program))
             with self.assertRaises(DaemonUnreachableError):
                 Client(self.repo, bd="/nowhere/bd")
 

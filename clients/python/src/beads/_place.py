@@ -32,7 +32,7 @@ def _installed_with_this() -> Optional[str]:
         files = metadata.files("beads-rs") or []
     except metadata.PackageNotFoundError:
         return None
-    programs = (str(file.locate()) for file in files if file.name == "bd")
+    programs = (os.path.realpath(str(file.locate())) for file in files if file.name == "bd")
     return next((program for program in programs if os.access(program, os.X_OK)), None)
 
 
