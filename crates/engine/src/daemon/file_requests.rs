@@ -101,8 +101,11 @@ async fn answer(
         }
         Ok(request) => {
             let with_body = expects_body(&request.client);
-            match read_command(request).and_then(refuse_to_reach_outside) {
-                Ok(request) => (with_body, ask(request, jobs, &file).await),
+            match read_command(request) {
+                Ok(request) => match check_reach(&request.call) {
+                    Ok(()) => (with_body, ask(request, jobs, &file).await),
+                    Err(failure) => (with_body, Some(render::failure_reply(failure, request.output.format))),
+                },
                 Err(failure) => (false, Some(render::failure_reply(failure, Format::Value))),
             }
         }
@@ -117,8 +120,8 @@ async fn answer(
 
 /// Refuses to change settings that would let a process leave its sandbox. Requests come as files from those that may not
 /// use sockets.
-fn refuse_to_reach_outside(request: Request) -> Result<Request, Failure> {
-    match &request.call {
+fn check_reach(call: &Call) -> Result<(), Failure> {
+    match call {
         Call::ConfigSet { key, .. } | Call::ConfigUnset { key } if config::reaches_outside(key) => {
             let message = format!(
                 "{key} names a program, a file or an address, so it cannot be changed from a sandbox; the setting is \
@@ -126,7 +129,7 @@ fn refuse_to_reach_outside(request: Request) -> Result<Request, Failure> {
             );
             Err(Failure::new(Code::PermissionDenied, message))
         }
-        _ => Ok(request),
+        _ => Ok(()),
     }
 }
 
