@@ -90,8 +90,8 @@ def wheel():
     run(sys.executable, "-m", "venv", venv)
     run(venv / "bin/pip", "install", "--quiet", "--no-index", "--disable-pip-version-check", one("*.whl"))
     check_program(venv / "bin/bd", "pip")
-    code = "import beads; print(sorted(beads.__all__))"
-    assert "Worker" in run(venv / "bin/python", "-c", code)
+    # A program of an environment that is not activated finds the bd of the wheel.
+    check_library(venv / "bin/python", "-c", "import beads; print(beads.Client(bd=None).place.bd)", finds=venv / "bin/bd")
     run(venv / "bin/pip", "uninstall", "--quiet", "--yes", "--disable-pip-version-check", "beads-rs")
     assert not (venv / "bin/bd").exists()
 
@@ -105,9 +105,21 @@ def npm():
     project.mkdir()
     (project / "package.json").write_text("{}")
     npm_install("--offline", *packages, cwd=project)
-    code = "import('beads-rs').then((beads) => console.log(Object.keys(beads)))"
-    assert "Worker" in run("node", "-e", code, cwd=project)
+    code = "import('beads-rs').then((beads) => beads.Client.open()).then((client) => console.log(client.bd))"
+    shutil.copytree(project / "node_modules", WORK / "library/node_modules", symlinks=True)
+    check_library(shutil.which("node"), "-e", code, finds=WORK / "library/node_modules/beads-rs/bin/bd")
     run("npx", "--no-install", "bd", "version", cwd=project)
+
+
+def check_library(*command, finds):
+    """Opens a client of the library, where the bd of the package is not on the search path."""
+    repo = WORK / "library"
+    repo.mkdir(exist_ok=True)
+    run("git", "init", "--quiet", repo)
+    (WORK / "home").mkdir(exist_ok=True)
+    env = {"HOME": str(WORK / "home"), "PATH": "/usr/bin:/bin", "BD_RUNTIME_DIR": str(WORK / "run"), "BD_ACTOR": "ann"}
+    said = run(*command, cwd=repo, env=env).strip()
+    assert said == str(finds), (said, finds)
 
 
 def npm_install(*arguments, **options):

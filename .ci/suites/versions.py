@@ -10,6 +10,7 @@ NEW, OLD, WORK = sys.argv[1], sys.argv[2], Path(sys.argv[3])
 os.environ["BD_RUNTIME_DIR"] = str(WORK / "run")
 os.environ["HOME"] = str(WORK)
 os.environ.pop("BD_ACTOR", None)
+sys.path.insert(0, str(Path(__file__).parents[2] / "clients/python/src"))
 (WORK / "run").mkdir(mode=0o700)
 
 
@@ -56,6 +57,21 @@ def old_daemon_new_client():
     bd(NEW, repo, "close", made[0], "--fence", held["fence"])
     bd(NEW, repo, "daemon", "stop")
     print("ok  old daemon, new client")
+
+
+def old_daemon_client_library():
+    """The Python library replaces the daemon as the new client does, in the middle of its connections."""
+    from beads import Client
+
+    repo = repository("old-daemon-library")
+    made = bd(OLD, repo, "create", "Made by the old daemon")["id"]
+    with Client(str(repo), actor="ann", bd=NEW) as beads:
+        claimed = beads.claim(made, request_id="r1")
+        assert daemon_version(repo) == versions()[0]
+        assert beads.claim(made, request_id="r1")["fence"] == claimed["fence"]
+        beads.close(made, fence=claimed["fence"], reason="done")
+    bd(NEW, repo, "daemon", "stop")
+    print("ok  old daemon, new client library")
 
 
 def new_daemon_old_client():
@@ -129,6 +145,7 @@ def consent():
 
 print(f"new {versions()[0]}, old {versions()[1]}")
 old_daemon_new_client()
+old_daemon_client_library()
 new_daemon_old_client()
 replicas()
 consent()

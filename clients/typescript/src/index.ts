@@ -1,4 +1,4 @@
-export { Client, type ClientOptions } from "./client.js";
+export { Client, type ClientOptions, type RequestOptions } from "./client.js";
 export { Claim, ClaimEnded, Worker, type WorkerOptions } from "./worker.js";
 export * as errors from "./errors.js";
 export { BeadsError } from "./errors.js";

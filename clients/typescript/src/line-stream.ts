@@ -1,7 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createConnection } from "node:net";
 import type { Duplex, Readable, Writable } from "node:stream";
-import { LostReply } from "./request.js";
+import { LostReply, noReply } from "./request.js";
+
+/** What sockets, pipes of a child and the child have in common. */
+interface Handle {
+  ref?(): unknown;
+  unref?(): unknown;
+}
 
 /** A connection that answers one line with one line: a socket, or the program `bd call`. */
 export class LineStream {
@@ -10,7 +16,7 @@ export class LineStream {
   private ended: Error | null = null;
 
   private constructor(
-    input: Readable,
+    private readonly input: Readable,
     private readonly output: Writable,
     private readonly process: ChildProcess | null,
   ) {
@@ -42,8 +48,13 @@ export class LineStream {
   /** Sends a line and returns the answer. */
   exchange(line: string, timeoutMs: number): Promise<string> {
     if (this.ended) return Promise.reject(this.ended);
+    this.keepProgramAlive(true);
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.end("the daemon did not reply in time"), timeoutMs);
+      const timer = setTimeout(() => {
+        this.waiting = null;
+        this.end("no reply");
+        reject(noReply(timeoutMs));
+      }, timeoutMs);
       this.waiting = {
         resolve: (answer) => (clearTimeout(timer), resolve(answer)),
         reject: (error) => (clearTimeout(timer), reject(error)),
@@ -52,11 +63,22 @@ export class LineStream {
     });
   }
 
+  /** An idle connection lets the program end. */
+  release(): void {
+    this.keepProgramAlive(false);
+  }
+
   close(): void {
     this.end("closed");
-    this.output.end();
-    (this.output as Writable & { destroy(): void }).destroy();
+    this.output.destroy();
     this.process?.kill();
+  }
+
+  private keepProgramAlive(keeps: boolean): void {
+    for (const one of [this.input, this.output, this.process] as (Handle | null)[]) {
+      if (keeps) one?.ref?.();
+      else one?.unref?.();
+    }
   }
 
   private receive(part: Buffer): void {

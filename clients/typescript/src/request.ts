@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { BeadsError, byCode } from "./errors.js";
+import { BeadsError, BusyError, TooLargeError, byCode } from "./errors.js";
 import type { ClaimOver } from "./types.js";
 
 /**
@@ -10,6 +10,13 @@ export const PROTOCOL = "0.10.0";
 
 /** The longest time that one request may take beyond the time it waits for. */
 const PATIENCE_MS = 60_000;
+
+/** The same for calls that take as long as a remote or a file needs: the largest `sync.deadline`. */
+const LONG_PATIENCE_MS = 24 * 60 * 60_000;
+const LONG_CALLS = new Set(["sync", "import", "import_rescued"]);
+
+/** The daemon closes the connection on a longer line, which looks as if it had ended. */
+const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 
 /** The daemon ended before it replied, or exits for a newer one. The request can be sent again. */
 export class LostReply extends Error {}
@@ -31,13 +38,30 @@ export function encode(
   if (options.request_id || options.changes) {
     request["request_id"] = options.request_id ?? `~${randomBytes(16).toString("hex")}`;
   }
-  return `${JSON.stringify(request)}\n`;
+  const line = `${JSON.stringify(request)}\n`;
+  const size = Buffer.byteLength(line);
+  if (size > MAX_FRAME_BYTES) {
+    throw new TooLargeError(`the request has ${size} bytes, more than the limit of ${MAX_FRAME_BYTES}`, "too_large");
+  }
+  return line;
 }
 
 /** Returns how long the reply to a call may take. */
 export function patience(call: unknown): number {
+  const name = typeof call === "string" ? call : (Object.keys(call ?? {})[0] ?? "");
   const wait = (call as { wait?: { ms: number } } | null)?.wait;
-  return PATIENCE_MS + (wait?.ms ?? 0);
+  return (LONG_CALLS.has(name) ? LONG_PATIENCE_MS : PATIENCE_MS) + (wait?.ms ?? 0);
+}
+
+/** Returns the error for a daemon that runs but does not reply. */
+export function noReply(timeoutMs: number): BeadsError {
+  const message = `the daemon did not reply within ${timeoutMs / 1000} s; bd daemon status shows its process`;
+  return new BusyError(message, "busy");
+}
+
+/** Returns how long to wait before a request is sent again: a daemon that exits needs a moment. */
+export function pauseMs(attempt: number): number {
+  return 2 * 2 ** attempt;
 }
 
 interface ErrorBody {

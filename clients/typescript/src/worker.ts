@@ -1,11 +1,12 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Client } from "./client.js";
-import { BeadsError, ClosedError, NotHolderError, NothingReadyError, StaleClaimError } from "./errors.js";
+import { BeadsError, NothingReadyError } from "./errors.js";
 import type { Brief, ClaimOver, Claimed, Closed, CloseFields, Filter, NoteAnswer, ReadyFilter } from "./types.js";
 
 /** One wait for work. The daemon waits, so a longer time costs nothing; a shorter one ends a stopped worker sooner. */
 const WAIT_MS = 30_000;
 
-/** The claim ended while work was going on; `over` says why, if the daemon knows. */
+/** The claim ended without this worker's doing; `over` says why, if the daemon knows. */
 export class ClaimEnded extends Error {
   constructor(
     bead: string,
@@ -24,7 +25,7 @@ export class Claim {
   /** Aborts when the claim ended without this worker's doing; its reason is a `ClaimEnded`. */
   readonly signal: AbortSignal;
   isFinished = false;
-  activeAt = Date.now();
+  activeAt = performance.now();
   private readonly controller = new AbortController();
 
   constructor(
@@ -47,13 +48,13 @@ export class Claim {
 
   /** Counts as activity: the lease is kept only while there is some. */
   touch(): void {
-    this.activeAt = Date.now();
+    this.activeAt = performance.now();
   }
 
   /** Adds a note under the fence of this claim. */
   note(text: string): Promise<NoteAnswer> {
     this.touch();
-    return this.client.note(this.id, text, { fence: this.fence });
+    return this.fenced(this.client.note(this.id, text, { fence: this.fence }));
   }
 
   /** Closes the bead under the fence of this claim. */
@@ -96,17 +97,28 @@ export class Claim {
   /** Ends the claim by this worker's doing: the daemon reports that end, too, and may do so before it replies. */
   private async ending<T>(call: Promise<T>): Promise<T> {
     this.isFinished = true;
+    const settled = call.catch((error: unknown) => {
+      this.isFinished = false;
+      throw error;
+    });
+    return this.fenced(settled);
+  }
+
+  /** Throws `ClaimEnded` when a call under the fence is refused because the claim is over. */
+  private async fenced<T>(call: Promise<T>): Promise<T> {
     try {
       return await call;
     } catch (error) {
-      this.isFinished = false;
-      if (isOver(error)) this.end(null);
-      throw error;
+      if (!isOver(error)) throw error;
+      this.end(null);
+      throw this.signal.aborted ? this.signal.reason : new ClaimEnded(this.id, null);
     }
   }
 
   end(over: ClaimOver | null): void {
-    if (!this.isFinished && !this.signal.aborted) this.controller.abort(new ClaimEnded(this.id, over));
+    if (this.isFinished || this.signal.aborted) return;
+    const reported = this.client.claimsOver.find((one) => one.fence === this.fence);
+    this.controller.abort(new ClaimEnded(this.id, over ?? reported ?? null));
   }
 }
 
@@ -131,6 +143,9 @@ export interface WorkerOptions {
  *
  * Beads that the actor still holds come first, so a worker that was restarted resumes. While the loop's body runs, the lease
  * is kept as long as there is activity. A body that neither finishes nor hands over its bead gives it back.
+ *
+ * Workers that run at the same time need different actors or sessions: one that starts resumes what its actor holds without
+ * a session or in the same one.
  */
 export class Worker implements AsyncIterable<Claim> {
   private stopped = false;
@@ -146,9 +161,16 @@ export class Worker implements AsyncIterable<Claim> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Claim> {
-    for (const held of await this.client.claimMine(this.lease())) {
-      if (this.stopped) return;
-      yield* this.workOn(held, true);
+    const held = (await this.client.claimMine(this.lease())).map((bead) => new Claim(this.client, bead, true));
+    const first = held[0];
+    try {
+      for (let claim = first; claim && !this.stopped; claim = held[0]) {
+        held.shift();
+        if (claim === first || (await this.stillHolds(claim))) yield* this.workOn(claim);
+      }
+    } finally {
+      // What it claimed again and did not come to.
+      for (const claim of held) await giveBack(claim);
     }
     const { filter, under, once, confirm } = this.options;
     const ready: ReadyFilter = { filter: filter ?? {}, ...(under ? { under } : {}) };
@@ -162,7 +184,18 @@ export class Worker implements AsyncIterable<Claim> {
         if (once) return;
         continue;
       }
-      yield* this.workOn(claimed, false);
+      yield* this.workOn(new Claim(this.client, claimed, false));
+    }
+  }
+
+  /** Renews the lease of a bead whose turn came late. */
+  private async stillHolds(claim: Claim): Promise<boolean> {
+    try {
+      await this.client.renew(claim.id, { fence: claim.fence, ...this.lease() });
+      return true;
+    } catch (error) {
+      if (!isOver(error)) throw error;
+      return false;
     }
   }
 
@@ -170,27 +203,30 @@ export class Worker implements AsyncIterable<Claim> {
     return this.options.leaseMs === undefined ? {} : { lease_ms: this.options.leaseMs };
   }
 
-  private async *workOn(claimed: Claimed, resumed: boolean): AsyncGenerator<Claim> {
-    const claim = new Claim(this.client, claimed, resumed);
-    const state = { over: false };
-    const beat = setInterval(() => void this.beat(claim), this.options.beatMs ?? 20_000);
-    void this.watch(claim, state).catch(() => {});
+  private async *workOn(claim: Claim): AsyncGenerator<Claim> {
+    const left = new AbortController();
+    const beat = setInterval(() => void this.beat(claim), this.pauseMs(claim));
+    void this.watch(claim, left.signal).catch(() => {});
     try {
       yield claim;
     } finally {
-      state.over = true;
+      left.abort();
       clearInterval(beat);
-      if (!claim.isFinished && !claim.signal.aborted) {
-        await claim.release("the worker stopped before it was finished").catch((error: unknown) => {
-          if (!isOver(error)) throw error;
-        });
-      }
+      await giveBack(claim);
     }
+  }
+
+  /** Returns how long to wait between renewals: a third of the lease at most. */
+  private pauseMs(claim: Claim): number {
+    const most = this.options.beatMs ?? 20_000;
+    const expires = claim.bead.assignee_expires;
+    const leaseMs = this.options.leaseMs ?? (expires ? Date.parse(expires) - Date.now() : 0);
+    return leaseMs > 0 ? Math.min(most, leaseMs / 3) : most;
   }
 
   /** Renews the lease while there is activity. */
   private async beat(claim: Claim): Promise<void> {
-    if (claim.signal.aborted || Date.now() - claim.activeAt > (this.options.quietMs ?? 900_000)) return;
+    if (claim.signal.aborted || performance.now() - claim.activeAt > (this.options.quietMs ?? 900_000)) return;
     try {
       await this.client.renew(claim.id, { fence: claim.fence, ...this.lease() });
     } catch (error) {
@@ -199,21 +235,35 @@ export class Worker implements AsyncIterable<Claim> {
     }
   }
 
-  /** Waits for the end of the claim. A failure leaves it to the next beat to notice. */
-  private async watch(claim: Claim, state: { over: boolean }): Promise<void> {
+  /** Waits for the end of the claim, until the body is left. */
+  private async watch(claim: Claim, signal: AbortSignal): Promise<void> {
     const call = { wait: { ms: WAIT_MS, call: { query: { claim_over: { fence: claim.fence } } } } };
-    while (!state.over) {
-      const answer = (await this.client.request(call)) as { over?: boolean; claim_over?: ClaimOver } | null;
-      if (!answer?.over) continue;
-      if (!state.over) claim.end(answer.claim_over ?? null);
-      return;
+    while (!signal.aborted) {
+      let answer: { over?: boolean; claim_over?: ClaimOver } | null;
+      try {
+        answer = (await this.client.request(call, { signal })) as typeof answer;
+      } catch {
+        await sleep(this.pauseMs(claim), undefined, { signal });
+        continue;
+      }
+      if (answer?.over && !signal.aborted) return claim.end(answer.claim_over ?? null);
     }
   }
 }
 
+/** Releases the bead unless the claim is over. */
+async function giveBack(claim: Claim): Promise<void> {
+  if (claim.isFinished || claim.signal.aborted) return;
+  try {
+    await claim.release("the worker stopped before it was finished");
+  } catch (error) {
+    if (!(error instanceof ClaimEnded)) throw error;
+  }
+}
+
+/** What a call under a fence answers when its claim is over. */
+const OVER = new Set(["stale_claim", "not_holder", "closed", "cancelled", "deleted", "archived"]);
+
 function isOver(error: unknown): boolean {
-  return (
-    error instanceof BeadsError &&
-    (error instanceof StaleClaimError || error instanceof NotHolderError || error instanceof ClosedError)
-  );
+  return error instanceof BeadsError && OVER.has(error.code);
 }

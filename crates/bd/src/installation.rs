@@ -63,7 +63,7 @@ impl Installation {
         match self {
             Self::Debian => "sudo dpkg -i beads_*.deb, with the package of the new release for this machine",
             Self::Npm => {
-                "npm install -g ./beads-rs-*.tgz, with the two packages of the new release for this machine"
+                "npm install (-g) ./beads-rs-*.tgz, with the two packages of the new release for this machine"
             }
             Self::Python => "pip install --upgrade ./beads_rs-*.whl, with the wheel of the new release",
             Self::InstallScript => "sh install.sh, with the script of the new release",
@@ -74,9 +74,14 @@ impl Installation {
     }
 }
 
-/// Returns whether a list of files, one per line, has this one.
+/// Returns whether a list of files, one per line, has this one. The list may name it through a link, such as that of a home
+/// directory.
 fn lists(list: &Path, file: &Path) -> bool {
-    fs::read_to_string(list).is_ok_and(|text| text.lines().any(|line| Path::new(line) == file))
+    let is_it = |line: &Path| {
+        line == file
+            || line.file_name() == file.file_name() && line.canonicalize().is_ok_and(|path| path == file)
+    };
+    fs::read_to_string(list).is_ok_and(|text| text.lines().any(|line| is_it(Path::new(line))))
 }
 
 /// Returns whether the prefix is a Python environment with our wheel.
@@ -132,5 +137,11 @@ mod tests {
         assert_eq!(Installation::of(&bd("local")), Installation::Unknown, "the receipt does not list it");
         fs::write(root.join("local").join(RECEIPT), format!("{}\n", bd("local").display())).unwrap();
         assert_eq!(Installation::of(&bd("local")), Installation::InstallScript);
+        // The system resolves links in the path of a running program, and the receipt has the path as it was typed.
+        std::os::unix::fs::symlink(root.join("local"), root.join("link")).unwrap();
+        touch(&bd("local"));
+        fs::write(root.join("local").join(RECEIPT), format!("{}\n", bd("link").display())).unwrap();
+        let resolved = bd("local").canonicalize().unwrap();
+        assert_eq!(Installation::of(&resolved), Installation::InstallScript);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use beads_core::canonical::hex;
-use beads_store::{Holder, StoreLock, TakenOver};
+use beads_store::{Holder, StoreLock, TakenOver, fill_random};
 
 use crate::cancel::CancelToken;
 use crate::conversation::{Exchange, exchange_until, other_socket};
@@ -432,20 +432,5 @@ fn try_in_process(
 /// Generates a short-lived request id; it only has to survive one retry.
 pub fn random_id() -> Option<String> {
     let mut bytes = [0; 16];
-    fill_with_random(&mut bytes).then(|| format!("~{}", hex(&bytes)))
-}
-
-/// Fills the bytes with random ones, and returns whether that succeeded. The crate getrandom finds no system
-/// call to use in a static binary, and opens files instead.
-#[cfg(target_os = "linux")]
-fn fill_with_random(bytes: &mut [u8; 16]) -> bool {
-    let length = bytes.len();
-    matches!(rustix::rand::getrandom(&mut *bytes, rustix::rand::GetRandomFlags::empty()), Ok(got) if got == length)
-        || getrandom::fill(bytes).is_ok()
-}
-
-/// Fills the bytes with random ones, and returns whether that succeeded.
-#[cfg(not(target_os = "linux"))]
-fn fill_with_random(bytes: &mut [u8; 16]) -> bool {
-    getrandom::fill(bytes).is_ok()
+    fill_random(&mut bytes).ok().map(|()| format!("~{}", hex(&bytes)))
 }

@@ -43,6 +43,12 @@ pub fn is_replicated(key: &str) -> bool {
     REPLICATED.iter().any(|(known, _)| *known == key)
 }
 
+/// Returns whether a setting names a program, a file or an address: what the daemon or a command of the user then runs,
+/// writes or connects to, outside of the sandbox that a caller may be in.
+pub fn reaches_outside(key: &str) -> bool {
+    matches!(key, "export.path" | "hub.url" | "pager" | "sync.remote")
+}
+
 /// A setting of this replica.
 #[derive(Debug)]
 pub struct Key {

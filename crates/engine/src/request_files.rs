@@ -59,7 +59,7 @@ struct PendingRequest {
 
 impl PendingRequest {
     fn new(directory: &Path, frame: &[u8], deadline_ms: u64) -> io::Result<Self> {
-        let id = format!("{:016x}{:016x}", getrandom::u64().unwrap_or_default(), std::process::id());
+        let id = format!("{:016x}{:016x}", beads_store::random_u64().unwrap_or_default(), std::process::id());
         let path = |ending: &str| directory.join(format!("{id}.{ending}"));
         let mut next = Replacement::private(&path("request"), path("tmp"))?;
         if !try_lock(next.file())? {

@@ -23,7 +23,8 @@ impl SessionId {
     /// Returns a new id for a session that lasts as long as this process. It names the parent process, the
     /// program that runs the agent: the agent's hooks find the session by it.
     pub fn of_this_process() -> Self {
-        let (high, low) = (getrandom::u64().unwrap_or_default(), getrandom::u64().unwrap_or_default());
+        let (high, low) =
+            (beads_store::random_u64().unwrap_or_default(), beads_store::random_u64().unwrap_or_default());
         let (process, parent) = (std::process::id(), std::os::unix::process::parent_id());
         Self(format!("process-{process}-of-{parent}-{high:016x}{low:016x}").into())
     }

@@ -10,6 +10,7 @@ use git2::{ObjectType, Oid, Sort};
 
 use crate::disk::sync_directory;
 use crate::file_lock::try_lock;
+use crate::random::random_u64;
 use crate::replace_file::Replacement;
 use crate::repository::REF;
 use crate::{GitRepository, loose};
@@ -125,7 +126,7 @@ fn copy_file(
         fs::create_dir_all(&directory)?;
         // Git deletes old files with this beginning as garbage. Others may copy the same object at the same time, also
         // from another container or machine, where process ids repeat.
-        let unique = getrandom::u64().map_err(|error| io::Error::other(error.to_string()))?;
+        let unique = random_u64()?;
         let temporary = directory.join(format!("tmp_obj_bd_{unique:016x}"));
         let mut copy = Replacement::read_only(&directory.join(&name[2..]), temporary)?;
         copy.copy_from(&file)?;

@@ -2,6 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::random::random_u64;
+
 /// The inputs of a replica that differ on every run.
 pub trait World: Send {
     /// Returns the time in milliseconds since 1970.
@@ -23,6 +25,6 @@ impl World for RealWorld {
 
     fn random(&mut self) -> u64 {
         // Without the kernel's random numbers ids would repeat. The time at least differs.
-        getrandom::u64().unwrap_or_else(|_| self.now_ms().wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        random_u64().unwrap_or_else(|_| self.now_ms().wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 }

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import stat
 import subprocess
 from dataclasses import dataclass
+from importlib import metadata
 from typing import List, Optional
 
 from .errors import BY_CODE, BeadsError, DaemonUnreachableError
@@ -15,16 +17,23 @@ from .errors import BY_CODE, BeadsError, DaemonUnreachableError
 #: `bd` that is found starts a newer one.
 PROTOCOL = "0.10.0"
 
-#: The longest time that one request may take beyond the time it waits for.
-PATIENCE_S = 60.0
-
 
 def find_bd(bd: Optional[str] = None) -> str:
-    """Returns the program: the argument, `$BD`, or `bd` on the search path."""
-    found = bd or os.environ.get("BD") or shutil.which("bd")
+    """Returns the program: the argument, `$BD`, the one in the wheel of this library, or `bd` on the search path."""
+    found = bd or os.environ.get("BD") or _installed_with_this() or shutil.which("bd")
     if not found:
         raise DaemonUnreachableError("bd is not installed or not on the search path")
     return found
+
+
+def _installed_with_this() -> Optional[str]:
+    """Returns the program of the wheel. It need not be on the search path: few activate the environment of a script."""
+    try:
+        files = metadata.files("beads-rs") or []
+    except metadata.PackageNotFoundError:
+        return None
+    programs = (os.path.realpath(str(file.locate())) for file in files if file.name == "bd")
+    return next((program for program in programs if os.access(program, os.X_OK)), None)
 
 
 @dataclass(frozen=True)
@@ -46,6 +55,12 @@ class Place:
             acts_as = _json([program, "-C", directory, "info", "--json=spec"])["actor"]
         return Place(program, directory, place["socket"], acts_as)
 
+    def check_socket(self) -> None:
+        """Refuses a socket in a directory that other users can write to: anyone could be listening there."""
+        found = os.lstat(os.path.dirname(self.socket))
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+            raise ConnectionRefusedError(f"{self.socket} may belong to another user")
+
     def start_command(self) -> List[str]:
         """The command that starts the daemon, if none runs. Any command does."""
         return [self.bd, "-C", self.directory, "status", "--json=spec"]
@@ -60,7 +75,10 @@ class Place:
 
 
 def _json(command: List[str]) -> dict:
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise DaemonUnreachableError(f"cannot run {command[0]}: {error}") from None
     try:
         answer = json.loads(done.stdout)
     except ValueError:

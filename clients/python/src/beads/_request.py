@@ -7,7 +7,21 @@ import secrets
 from typing import Any, Callable, List, Optional
 
 from . import types
-from ._place import PATIENCE_S, PROTOCOL, error_of
+from ._place import PROTOCOL, error_of
+from .errors import BusyError, TooLargeError
+
+#: How often a request is sent again when the daemon ends before it replies.
+ATTEMPTS = 8
+
+#: The longest time that one request may take beyond the time it waits for.
+PATIENCE_S = 60.0
+
+#: The same for calls that take as long as a remote or a file needs: the largest `sync.deadline`.
+LONG_PATIENCE_S = 24 * 60 * 60.0
+LONG_CALLS = ("sync", "import", "import_rescued")
+
+#: The daemon closes the connection on a longer line, which looks as if it had ended.
+MAX_FRAME_BYTES = 16 * 1024 * 1024
 
 
 def short_lived_id() -> str:
@@ -22,13 +36,27 @@ def encode(call: Any, actor: str, session: Optional[str], request_id: Optional[s
         request["session"] = session
     if request_id or changes:
         request["request_id"] = request_id or short_lived_id()
-    return json.dumps(request, separators=(",", ":")).encode() + b"\n"
+    line = json.dumps(request, separators=(",", ":")).encode() + b"\n"
+    if len(line) > MAX_FRAME_BYTES:
+        raise TooLargeError(f"the request has {len(line)} bytes, more than the limit of {MAX_FRAME_BYTES}")
+    return line
 
 
 def patience(call: Any) -> float:
     """Returns how long the reply to a call may take."""
+    name = call if isinstance(call, str) else next(iter(call), None)
     wait = call.get("wait") if isinstance(call, dict) else None
-    return PATIENCE_S + (wait["ms"] / 1000 if wait else 0)
+    return (LONG_PATIENCE_S if name in LONG_CALLS else PATIENCE_S) + (wait["ms"] / 1000 if wait else 0)
+
+
+def no_reply(call: Any) -> BusyError:
+    """Returns the error for a daemon that runs but does not reply."""
+    return BusyError(f"the daemon did not reply within {patience(call):.0f} s; bd daemon status shows its process")
+
+
+def pause_s(attempt: int) -> float:
+    """Returns how long to wait before a request is sent again: a daemon that exits needs a moment."""
+    return 0.002 * 2**attempt
 
 
 class DaemonOlder(Exception):

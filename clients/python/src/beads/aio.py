@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, AsyncIterator, List, Optional, Tuple
+import os
+from typing import Any, AsyncIterator, Awaitable, Callable, List, Optional, Set, Tuple
 
 from . import types
 from ._api import AsyncApi
 from ._place import Place
-from ._request import DaemonOlder, decode, encode, patience
-from .client import ATTEMPTS
+from ._request import ATTEMPTS, DaemonOlder, decode, encode, no_reply, patience, pause_s
 from .errors import DaemonUnreachableError
 
 #: The longest line of a reply.
@@ -20,7 +20,11 @@ _Streams = Tuple[asyncio.StreamReader, asyncio.StreamWriter, Optional["asyncio.s
 
 class AsyncClient(AsyncApi):
     """A store, for asyncio programs. Each request in flight has a connection of its own, so a request that waits
-    delays no other."""
+    delays no other.
+
+    Use it with `async with`: leaving the block gives back what workers on this client still hold. The options are those
+    of `Client`.
+    """
 
     def __init__(
         self,
@@ -32,10 +36,12 @@ class AsyncClient(AsyncApi):
         use_socket: bool = True,
     ) -> None:
         self.place = Place.find(directory, bd, actor)
-        self.session = session
+        self.session = session or os.environ.get("BD_SESSION")
         self.claims_over: List[types.ClaimOver] = []
         self._use_socket = use_socket
         self._idle: List[_Streams] = []
+        #: What workers do before the client is gone. A loop that is left early does not wait for it.
+        self._at_exit: Set[Callable[[], Awaitable[None]]] = set()
 
     @property
     def actor(self) -> str:
@@ -46,7 +52,11 @@ class AsyncClient(AsyncApi):
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self.close_connections()
+        try:
+            for give_back in list(self._at_exit):
+                await give_back()
+        finally:
+            await self.close_connections()
 
     async def close_connections(self) -> None:
         """Closes idle connections. The client can still be used; it connects again."""
@@ -58,7 +68,7 @@ class AsyncClient(AsyncApi):
         """Sends a call as docs/PROTOCOL.md describes it, and again if the daemon ends before it replies."""
         line = encode(call, self.actor, self.session, request_id, changes)
         last: Optional[BaseException] = None
-        for _ in range(ATTEMPTS):
+        for attempt in range(ATTEMPTS):
             streams: Optional[_Streams] = None
             try:
                 streams = self._idle.pop() if self._idle else await self._open()
@@ -70,10 +80,13 @@ class AsyncClient(AsyncApi):
                     self._idle.append(streams)
                     streams = None
                 return decode(reply, self.claims_over.extend)
-            except (ConnectionError, DaemonOlder, asyncio.TimeoutError) as error:
+            except asyncio.TimeoutError:
+                raise no_reply(call) from None
+            except (OSError, DaemonOlder) as error:
                 last = error
                 # The other connections lead to the same daemon.
                 await self.close_connections()
+                await asyncio.sleep(pause_s(attempt))
             finally:
                 if streams is not None:
                     if streams[2] is not None and streams[2].returncode is None:
@@ -88,6 +101,7 @@ class AsyncClient(AsyncApi):
             if not self._use_socket:
                 break
             try:
+                self.place.check_socket()
                 reader, writer = await asyncio.open_unix_connection(self.place.socket, limit=LIMIT)
                 return reader, writer, None
             except PermissionError:

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import threading
+import time
 from typing import Any, Dict, Iterator, List, Optional
 
 from . import types
 from ._api import Api
 from ._place import Place
-from ._request import DaemonOlder, decode, encode, patience
+from ._request import ATTEMPTS, DaemonOlder, decode, encode, no_reply, patience, pause_s
 from .errors import DaemonUnreachableError
-
-#: How often a request is sent again when the daemon ends before it replies.
-ATTEMPTS = 8
 
 
 class Client(Api):
     """A store, for programs that block. Safe to share between threads: requests run one after the other.
 
-    `bd` is the program to use, `directory` any directory of the repository, `actor` who acts, and `session` the run of
-    that actor. Claims that ended without this client's doing are appended to `claims_over`.
+    `bd` is the program to use, `directory` any directory of the repository, `actor` who acts (else `$BD_ACTOR`, else as
+    `bd` decides), and `session` the run of that actor (else `$BD_SESSION`). Claims that ended without this client's doing
+    are appended to `claims_over`.
     """
 
     def __init__(
@@ -34,12 +34,14 @@ class Client(Api):
         use_socket: bool = True,
     ) -> None:
         self.place = Place.find(directory, bd, actor)
-        self.session = session
+        self.session = session or os.environ.get("BD_SESSION")
         self.claims_over: List[types.ClaimOver] = []
         self._use_socket = use_socket
         self._lock = threading.Lock()
         self._connection: Optional[socket.socket] = None
         self._process: Optional["subprocess.Popen[bytes]"] = None
+        #: A request was sent, and its reply not read yet.
+        self._awaits_reply = False
 
     @property
     def actor(self) -> str:
@@ -58,50 +60,55 @@ class Client(Api):
             self._connection.close()
             self._connection = None
         if self._process:
-            assert self._process.stdin and self._process.stdout
-            self._process.stdin.close()
-            self._process.stdout.close()
-            self._process.wait()
-            self._process = None
+            process, self._process = self._process, None
+            assert process.stdin and process.stdout
+            if self._awaits_reply:
+                # It would finish its request first, which may wait for long.
+                process.kill()
+            try:
+                process.stdin.close()
+            except BrokenPipeError:
+                pass  # what it did not read
+            process.stdout.close()
+            process.wait()
+        self._awaits_reply = False
 
     def request(self, call: Any, *, request_id: Optional[str] = None, changes: bool = False) -> Any:
         """Sends a call as docs/PROTOCOL.md describes it, and again if the daemon ends before it replies."""
         line = encode(call, self.actor, self.session, request_id, changes)
         with self._lock:
-            for _ in range(ATTEMPTS):
+            for attempt in range(ATTEMPTS):
                 try:
                     return decode(self._exchange(line, patience(call)), self.claims_over.extend)
-                except (ConnectionError, FileNotFoundError, DaemonOlder) as error:
+                except socket.timeout:
+                    self.close_connection()
+                    raise no_reply(call) from None
+                except (OSError, DaemonOlder) as error:
                     last = error
                     self.close_connection()
-                except BaseException:
-                    # A reply that was not read must not be taken for that of the next request.
-                    if isinstance(self._connection, socket.socket) and not self._is_idle:
+                    time.sleep(pause_s(attempt))
+                finally:
+                    if self._awaits_reply:
+                        # A reply that was not read must not be taken for that of the next request.
                         self.close_connection()
-                    raise
         raise DaemonUnreachableError(f"the daemon ended {ATTEMPTS} times before it replied: {last}")
-
-    _is_idle = True
 
     def _exchange(self, line: bytes, timeout: float) -> bytes:
         if not self._use_socket:
             return self._through_command(line)
         if self._connection is None:
-            connected = self._connect()
+            connected = self._connect(timeout)
             if connected is None:
                 return self._through_command(line)
             self._connection = connected
-        self._is_idle = False
         self._connection.settimeout(timeout)
-        try:
-            self._connection.sendall(line)
-            reply = _read_line(self._connection)
-        except socket.timeout:
-            raise ConnectionError("the daemon did not reply in time") from None
-        self._is_idle = True
+        self._awaits_reply = True
+        self._connection.sendall(line)
+        reply = _read_line(self._connection)
+        self._awaits_reply = False
         return reply
 
-    def _connect(self) -> Optional[socket.socket]:
+    def _connect(self, timeout: float) -> Optional[socket.socket]:
         """Connects, starting a daemon if there is none. Returns `None` where sockets cannot be used."""
         for is_retry in (False, True):
             try:
@@ -110,6 +117,8 @@ class Client(Api):
                 self._use_socket = False
                 return None
             try:
+                self.place.check_socket()
+                connection.settimeout(timeout)
                 connection.connect(self.place.socket)
                 return connection
             except OSError:
@@ -121,14 +130,19 @@ class Client(Api):
         return None
 
     def _through_command(self, line: bytes) -> bytes:
-        if self._process is None or self._process.poll() is not None:
+        if self._process is not None and self._process.poll() is not None:
+            self.close_connection()
+        if self._process is None:
             self._process = subprocess.Popen(
                 self.place.call_command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
             )
         assert self._process.stdin and self._process.stdout
+        self._awaits_reply = True
         self._process.stdin.write(line)
         self._process.stdin.flush()
-        return self._process.stdout.readline()
+        reply = self._process.stdout.readline()
+        self._awaits_reply = False
+        return reply
 
     def watch(self, since: Optional[str] = None, *, ids: Optional[List[str]] = None) -> Iterator[types.EventAnswer]:
         """Yields events as they happen, each once and in order, across restarts of the daemon.

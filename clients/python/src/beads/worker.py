@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import asynccontextmanager, contextmanager
+from datetime import datetime, timezone
 from typing import Any, AsyncIterator, Awaitable, Iterator, List, Optional, TypeVar
 
-from . import types
+from . import errors, types
 from .aio import AsyncClient
-from .errors import BeadsError, ClosedError, NothingReadyError, NotHolderError, StaleClaimError
+from .errors import BeadsError, NothingReadyError
 
 Result = TypeVar("Result")
 
@@ -17,11 +18,18 @@ Result = TypeVar("Result")
 WAIT_MS = 30_000
 
 #: What a call under a fence answers when its claim is over.
-OVER = (StaleClaimError, NotHolderError, ClosedError)
+OVER = (
+    errors.StaleClaimError,
+    errors.NotHolderError,
+    errors.ClosedError,
+    errors.CancelledError,
+    errors.DeletedError,
+    errors.ArchivedError,
+)
 
 
 class ClaimEnded(Exception):
-    """The claim ended while work was going on; `over` says why, if the daemon knows."""
+    """The claim ended without this worker's doing; `over` says why, if the daemon knows."""
 
     def __init__(self, bead: str, over: Optional[types.ClaimOver]) -> None:
         reason = over["reason"] if over else "unknown"
@@ -44,6 +52,8 @@ class Claim:
         self.over: "asyncio.Future[Optional[types.ClaimOver]]" = asyncio.get_running_loop().create_future()
         self.is_finished = False
         self._active_at = time.monotonic()
+        self._upkeep: List["asyncio.Future[None]"] = []
+        self._given_back: Optional["asyncio.Task[None]"] = None
 
     @property
     def brief(self) -> Optional[types.Brief]:
@@ -57,7 +67,8 @@ class Claim:
     async def note(self, text: str) -> types.NoteAnswer:
         """Adds a note under the fence of this claim."""
         self.touch()
-        return await self.client.note(self.id, text, fence=self.fence)
+        with self._fenced():
+            return await self.client.note(self.id, text, fence=self.fence)
 
     async def finish(self, reason: str = "", **fields: Any) -> types.Closed:
         """Closes the bead under the fence of this claim."""
@@ -99,17 +110,44 @@ class Claim:
     def _ending(self) -> Iterator[None]:
         """Ends the claim by this worker's doing: the daemon reports that end, too, and may do so before it replies."""
         self.is_finished = True
+        with self._fenced():
+            try:
+                yield
+            except BaseException:
+                self.is_finished = False
+                raise
+
+    @contextmanager
+    def _fenced(self) -> Iterator[None]:
+        """Raises `ClaimEnded` when a call under the fence is refused because the claim is over."""
         try:
             yield
-        except BaseException as error:
-            self.is_finished = False
-            if isinstance(error, OVER):
-                self._end(None)
-            raise
+        except OVER as error:
+            self._end(None)
+            raise ClaimEnded(self.id, self.over.result() if self.over.done() else None) from error
+
+    async def _give_back(self) -> None:
+        """Ends the upkeep, and releases the bead unless the claim is over. Safe to repeat, also after it was cancelled."""
+        if self._given_back is None:
+            self._given_back = asyncio.ensure_future(self._give_back_once())
+        await asyncio.shield(self._given_back)
+
+    async def _give_back_once(self) -> None:
+        for task in self._upkeep:
+            task.cancel()
+        if self._upkeep:
+            await asyncio.wait(self._upkeep)
+        if not self.is_finished and not self.over.done():
+            try:
+                await self.release("the worker stopped before it was finished")
+            except ClaimEnded:
+                pass
 
     def _end(self, over: Optional[types.ClaimOver]) -> None:
-        if not self.is_finished and not self.over.done():
-            self.over.set_result(over)
+        if self.is_finished or self.over.done():
+            return
+        reported = (one for one in self.client.claims_over if one["fence"] == self.fence)
+        self.over.set_result(over or next(reported, None))
 
 
 class Worker:
@@ -117,8 +155,12 @@ class Worker:
 
     Beads that the actor still holds come first, so a worker that was restarted resumes. While the loop's body runs, the
     lease is kept as long as there is activity: calls of the claim, `claim.touch()`, or work in `claim.run()`. After
-    `quiet_s` without any, the lease runs out. When the claim ends, `claim.over` is set and `claim.run()` raises
-    `ClaimEnded`. A body that neither finishes nor hands over its bead gives it back.
+    `quiet_s` without any, the lease runs out. When the claim ends, `claim.over` is set, and `claim.run()` and the calls of
+    the claim raise `ClaimEnded`. A body that neither finishes nor hands over its bead gives it back; one that is left early (`break`, an
+    exception, cancellation) does so at the end of the client's `async with`.
+
+    Workers that run at the same time need different actors or sessions: one that starts resumes what its actor holds
+    without a session or in the same one.
 
     `once` ends the loop when nothing is ready; otherwise the worker waits for work until `stop()`.
     """
@@ -151,11 +193,16 @@ class Worker:
         self._stopped = True
 
     async def __aiter__(self) -> AsyncIterator[Claim]:
-        for held in await self.client.claim_mine(lease_ms=self._lease_ms):
+        held = await self.client.claim_mine(lease_ms=self._lease_ms)
+        claims = [Claim(self.client, bead, resumed=True) for bead in held]
+        self.client._at_exit.update(claim._give_back for claim in claims)
+        for claim in claims:
             if self._stopped:
-                return
-            async with self._holding(held, resumed=True) as claim:
-                yield claim
+                await claim._give_back()
+            elif claim is claims[0] or await self._still_holds(claim):
+                async with self._holding(claim):
+                    yield claim
+            self.client._at_exit.discard(claim._give_back)
         while not self._stopped:
             try:
                 claimed = await self.client.claim_next(
@@ -168,29 +215,42 @@ class Worker:
                 if self._once:
                     return
                 continue
-            async with self._holding(claimed, resumed=False) as claim:
+            claim = Claim(self.client, claimed, resumed=False)
+            async with self._holding(claim):
                 yield claim
 
-    @asynccontextmanager
-    async def _holding(self, claimed: types.Claimed, resumed: bool) -> AsyncIterator[Claim]:
-        claim = Claim(self.client, claimed, resumed)
-        upkeep = [asyncio.ensure_future(self._beat(claim)), asyncio.ensure_future(self._watch(claim))]
+    async def _still_holds(self, claim: Claim) -> bool:
+        """Renews the lease of a bead whose turn came late."""
         try:
-            yield claim
+            await self.client.renew(claim.id, fence=claim.fence, lease_ms=self._lease_ms)
+        except OVER:
+            return False
+        return True
+
+    @asynccontextmanager
+    async def _holding(self, claim: Claim) -> AsyncIterator[None]:
+        claim._upkeep = [asyncio.ensure_future(self._beat(claim)), asyncio.ensure_future(self._watch(claim))]
+        self.client._at_exit.add(claim._give_back)
+        try:
+            yield
         finally:
-            for task in upkeep:
-                task.cancel()
-            await asyncio.wait(upkeep)
-            if not claim.is_finished and not claim.over.done():
-                try:
-                    await claim.release("the worker stopped before it was finished")
-                except OVER:
-                    pass
+            await claim._give_back()
+            self.client._at_exit.discard(claim._give_back)
+
+    def _pause_s(self, claim: Claim) -> float:
+        """Returns how long to wait between renewals: a third of the lease at most."""
+        lease_s = (self._lease_ms or 0) / 1000
+        expires = claim.bead["assignee_expires"]
+        if not lease_s and expires:
+            until = datetime.fromisoformat(expires.replace("Z", "+00:00"))
+            lease_s = (until - datetime.now(timezone.utc)).total_seconds()
+        return min(self._beat_s, lease_s / 3) if lease_s > 0 else self._beat_s
 
     async def _beat(self, claim: Claim) -> None:
         """Renews the lease while there is activity."""
+        pause_s = self._pause_s(claim)
         while not claim.over.done():
-            await asyncio.sleep(self._beat_s)
+            await asyncio.sleep(pause_s)
             if time.monotonic() - claim._active_at > self._quiet_s:
                 continue
             try:
@@ -202,13 +262,14 @@ class Worker:
                 continue
 
     async def _watch(self, claim: Claim) -> None:
-        """Waits for the end of the claim. A failure leaves it to the next beat to notice."""
+        """Waits for the end of the claim."""
         call = {"wait": {"ms": WAIT_MS, "call": {"query": {"claim_over": {"fence": claim.fence}}}}}
         over = None
         while not over:
             try:
                 answer = await self.client.request(call)
             except BeadsError:
-                return
+                await asyncio.sleep(self._pause_s(claim))
+                continue
             over = answer and answer.get("over")
         claim._end(answer.get("claim_over"))

@@ -74,7 +74,7 @@ fn id_taken(id: &str) -> Error {
 }
 
 fn random_hex(length: usize) -> Result<String> {
-    let bits = getrandom::u64()
+    let bits = beads_store::random_u64()
         .map_err(|why| Error::unreadable(std::path::Path::new("the system's random source"), why))?;
     Ok(format!("{bits:016x}")[..length].to_owned())
 }

@@ -39,7 +39,7 @@ impl Token {
             return Ok(Self(token));
         }
         let mut bytes = [0; TOKEN_BYTES];
-        getrandom::fill(&mut bytes).map_err(Failure::internal)?;
+        beads_store::fill_random(&mut bytes).map_err(Failure::internal)?;
         let token = hex(&bytes);
         let write = || -> std::io::Result<()> {
             std::fs::create_dir_all(store_dir)?;

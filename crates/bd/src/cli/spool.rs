@@ -30,7 +30,8 @@ impl Spool {
         let parent = std::env::temp_dir();
         remove_left_behind(&parent);
         let mut random = [0; 16];
-        getrandom::fill(&mut random).map_err(|error| Failure::new(Code::IoError, error.to_string()))?;
+        beads_store::fill_random(&mut random)
+            .map_err(|error| Failure::new(Code::IoError, error.to_string()))?;
         let directory = parent.join(format!("{PREFIX}{}", hex(&random)));
         let made = fs::DirBuilder::new().mode(0o700).create(&directory);
         let locked = made.and_then(|()| {

@@ -84,6 +84,25 @@ fn a_client_that_cannot_reach_the_socket_asks_through_files() {
 }
 
 #[test]
+fn settings_that_reach_outside_a_sandbox_are_not_changed_through_files() {
+    let bd = Sandbox::new(Mode::Daemon);
+    bd.create(&["First"]);
+    let hidden = Hidden::new(&bd);
+    for (key, value) in [
+        ("pager", "touch x; cat"),
+        ("sync.remote", "/tmp/x"),
+        ("hub.url", "postgres://x/y"),
+        ("export.path", "x"),
+    ] {
+        hidden.run(&["config", "set", key, value]).failed(key, "permission_denied");
+        hidden.run(&["config", "unset", key]).failed(key, "permission_denied");
+    }
+    hidden.run(&["config", "set", "claim.lease", "1h"]).succeeded("claim.lease");
+    let settings = hidden.run(&["config", "list"]).succeeded("list").value();
+    assert_eq!((&settings["pager"], &settings["claim.lease"]), (&json!(""), &json!("1h")));
+}
+
+#[test]
 fn requests_of_clients_that_left_never_run_not_even_after_a_restart() {
     let bd = Sandbox::new(Mode::Daemon);
     bd.create(&["First"]);

@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::connection::{Connections, Job, PendingGuard};
 use super::{MAX_FRAME_BYTES, ReadCommand};
+use crate::config;
 use crate::failure::{Code, Failure};
 use crate::render;
 use crate::request::{Call, Format, Reply, Request};
@@ -101,7 +102,10 @@ async fn answer(
         Ok(request) => {
             let with_body = expects_body(&request.client);
             match read_command(request) {
-                Ok(request) => (with_body, ask(request, jobs, &file).await),
+                Ok(request) => match check_reach(&request.call) {
+                    Ok(()) => (with_body, ask(request, jobs, &file).await),
+                    Err(failure) => (with_body, Some(render::failure_reply(failure, request.output.format))),
+                },
                 Err(failure) => (false, Some(render::failure_reply(failure, Format::Value))),
             }
         }
@@ -111,6 +115,21 @@ async fn answer(
     let delivered = is_waited_for(&file) && write_reply(taken, reply, with_body).is_ok();
     if !delivered {
         connections.report_lost(handed_out);
+    }
+}
+
+/// Refuses to change settings that would let a process leave its sandbox. Requests come as files from those that may not
+/// use sockets.
+fn check_reach(call: &Call) -> Result<(), Failure> {
+    match call {
+        Call::ConfigSet { key, .. } | Call::ConfigUnset { key } if config::reaches_outside(key) => {
+            let message = format!(
+                "{key} names a program, a file or an address, so it cannot be changed from a sandbox; the setting is \
+                 unchanged; run bd config outside the sandbox"
+            );
+            Err(Failure::new(Code::PermissionDenied, message))
+        }
+        _ => Ok(()),
     }
 }
 

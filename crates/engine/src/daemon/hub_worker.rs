@@ -109,7 +109,7 @@ impl Worker {
             if error.is_some_and(|error| !(self.report)(Event::Away(error))) {
                 return;
             }
-            let pause = reconnect::pause(failures, getrandom::u64().unwrap_or_default());
+            let pause = reconnect::pause(failures, beads_store::random_u64().unwrap_or_default());
             failures += 1;
             if !at_once || failures > 3 {
                 std::thread::sleep(pause);
@@ -294,6 +294,6 @@ impl Worker {
 }
 
 fn next_compaction() -> Instant {
-    let random = getrandom::u64().unwrap_or_default() % COMPACTION_INTERVAL_MS;
+    let random = beads_store::random_u64().unwrap_or_default() % COMPACTION_INTERVAL_MS;
     Instant::now() + Duration::from_millis(COMPACTION_INTERVAL_MS + random)
 }

@@ -193,7 +193,7 @@ impl Saver {
         let elapsed = now.saturating_duration_since(self.last_exchange);
         let elapsed = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         self.pace.record_exchange(rounds, elapsed);
-        let pause = Duration::from_millis(self.pace.pause_ms(getrandom::u64().unwrap_or_default()));
+        let pause = Duration::from_millis(self.pace.pause_ms(beads_store::random_u64().unwrap_or_default()));
         self.backoff_until = (!pause.is_zero()).then(|| now + pause);
     }
 
@@ -255,7 +255,7 @@ fn back_off(retry: Retry, now: Instant) -> Retry {
 
 /// Returns a random number between 0 and 1.
 fn fraction() -> f64 {
-    f64::from(getrandom::u32().unwrap_or_default()) / f64::from(u32::MAX)
+    beads_store::random_u64().unwrap_or_default() as f64 / u64::MAX as f64
 }
 
 /// Returns how long the server asked its clients to wait.

@@ -56,7 +56,7 @@ fn run() -> &'static str {
     RUN.get_or_init(|| {
         let name = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
         if name.trim().is_empty() {
-            format!("{:016x}", getrandom::u64().unwrap_or_else(|_| std::process::id().into()))
+            format!("{:016x}", crate::random_u64().unwrap_or_else(|_| std::process::id().into()))
         } else {
             name.trim().to_owned()
         }

@@ -47,7 +47,7 @@ impl ClaimRefs {
         let path = store_dir.join("claim-refs.json");
         let bytes = std::fs::read(&path).unwrap_or_default();
         let stored: Stored = serde_json::from_slice(&bytes).unwrap_or_default();
-        let fresh = || format!("{:016x}", getrandom::u64().unwrap_or_default());
+        let fresh = || format!("{:016x}", beads_store::random_u64().unwrap_or_default());
         let machine = if stored.machine.is_empty() { fresh() } else { stored.machine };
         let watch = Watch::new(stored.watched);
         let book = ClaimBook { own: stored.own, watch, ..ClaimBook::default() };

@@ -55,7 +55,7 @@ impl HubFile {
 
 /// Returns random bits for a UUID.
 pub fn random() -> [u64; 2] {
-    [(); 2].map(|()| getrandom::u64().unwrap_or_default())
+    [(); 2].map(|()| beads_store::random_u64().unwrap_or_default())
 }
 
 fn write(path: &Path, bytes: std::io::Result<Vec<u8>>) {

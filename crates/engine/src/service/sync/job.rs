@@ -216,7 +216,7 @@ fn run_upkeep(plan: &SyncPlan, upkeep: &Upkeep, remote: &str) -> Result<UpkeepRe
 
 /// Pauses for a random time, so that machines that lost a race do not race again at the same moment.
 fn pause(round: u32) {
-    let random = getrandom::u64().unwrap_or_default();
+    let random = beads_store::random_u64().unwrap_or_default();
     std::thread::sleep(Duration::from_millis(random % (JITTER_MS * u64::from(round) + 1)));
 }
 
