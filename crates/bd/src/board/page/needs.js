@@ -156,7 +156,8 @@ function agentNeeds() {
 }
 
 function questionNeeds() {
-  return (beads.pulse?.questions ?? []).filter((one) => beads.get(one.id)?.asks).map((one) => need({
+  const asked = (/** @type {any} */ one) => beads.get(one.id)?.asks;
+  return (beads.pulse?.status?.questions ?? []).filter(asked).map((/** @type {any} */ one) => need({
     key: `question ${one.question}`, kind: 'question', kindWord: 'a question', icon: 'person', style: 'bad', bead: one.id, actor: one.asked_by, since: toMs(one.at), question: one,
     title: String(one.text).split('\n')[0], short: `Asked you at ${clock(toMs(one.at), beads.now())}: ${one.text}`,
     text: [`${one.asked_by} on `, idLink(one.id), ` ${one.title}`, String(one.text).includes('\n') ? `: “${one.text}”` : ''],

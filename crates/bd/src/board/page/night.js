@@ -52,7 +52,7 @@ export class NightView extends View {
     const reopened = incidents.filter((event) => event.type === 'reopened').length;
     const conflicts = incidents.filter((event) => event.type === 'conflict').length;
     const gone = agents.filter((agent) => shownState(agent) === 'gone').length;
-    const questions = beads.pulse?.questions.length ?? 0;
+    const questions = beads.pulse?.status?.questions?.length ?? 0;
     const error = beads.pulse?.status?.sync?.last_error;
     const trouble = [questions && `${counted(questions, 'question')} ${questions === 1 ? 'waits' : 'wait'} for you`, gone && `${counted(gone, 'agent')} ${gone === 1 ? 'is' : 'are'} gone`, conflicts && `${counted(conflicts, 'write')} ${conflicts === 1 ? 'was' : 'were'} overwritten`, error && `the sync has failed since ${clock(toMs(error.since), beads.now())}`].filter(Boolean);
     return h('p.say1', { role: 'heading', 'aria-level': 1 }, h('b', {}, `${counted(closed.length, 'bead')} closed`), ` in ${duration(beads.now() - since)}${active ? ` by ${active} of ${Math.max(active, agents.length)} agents` : ''}; ${number(created)} created, ${reopened ? number(reopened) : 'none'} reopened. `,
