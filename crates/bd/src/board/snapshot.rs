@@ -131,11 +131,14 @@ pub fn newest_cursor(store: &StoreClient) -> Result<String, Failure> {
 /// Reads everything that is not in a bead.
 pub fn pulse(store: &StoreClient, parts: PulseParts) -> Result<Pulse, Failure> {
     #[derive(serde::Deserialize)]
-    struct Id {
+    struct Ready {
         id: String,
+        /// An epic with open children is ready, but not handed out.
+        open_children: Option<usize>,
     }
     let ready = ReadyFilter { filter: Filter { limit: Some(QUEUE), ..Filter::default() }, under: None };
-    let ready: Vec<Id> = store.value(Call::query(Query::Ready(ready)))?;
+    let ready: Vec<Ready> = store.value(Call::query(Query::Ready(ready)))?;
+    let queue = ready.into_iter().filter(|bead| bead.open_children.is_none()).map(|bead| bead.id).collect();
     let since = SystemTime::now() - AGENTS_SINCE;
     let since = since.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis();
     let since = Timestamp::from_ms(u64::try_from(since).unwrap_or_default())?;
@@ -146,7 +149,7 @@ pub fn pulse(store: &StoreClient, parts: PulseParts) -> Result<Pulse, Failure> {
         agents: store.query(Query::Agents { since })?,
         conflicts: store.ask(Call::ConflictList { all: false, bead: None }, None)?,
         cycles: parts.cycles.then(|| store.query(Query::Cycles)).transpose()?,
-        queue: ready.into_iter().map(|bead| bead.id).collect(),
+        queue,
         feed: history(&|| activity(store, &FEED_KINDS, None, FEED))?,
         incidents: history(&|| activity(store, &ActivityQuery::INCIDENTS, Some(since), INCIDENTS))?,
         mail: to_raw_value(&mail::overview(&store.directory)).map_err(Failure::internal)?,
