@@ -119,7 +119,7 @@ export class BoardView extends View {
     const without = words.map((word) => words.filter((other) => other !== word).join(' '));
     const counts = words.length > 1 ? `${words.map((word) => `${number(this.countOf(word))} ${this.countOf(word) === 1 ? 'matches' : 'match'} ${word}`).join(', ')}. ` : '';
     return h('div.empty', {}, h('p.strong', {}, 'No bead matches ', h('code', {}, text), '.'),
-      h('p', {}, counts, ...words.flatMap((word, index) => [index ? ' or ' : '', h('button.btn.word', { type: 'button', 'data-do': 'filter', 'data-q': without[index] }, `drop ${word}`)]), ' or ', h('button.btn.word', { type: 'button', 'data-do': 'unfilter' }, 'clear the filter'), '.'));
+      h('p', {}, counts, ...words.flatMap((word, index) => [index ? ' or ' : '', h('button.btn.word', { type: 'button', 'data-do': 'filter', 'data-q': without[index] }, `${index ? 'drop' : 'Drop'} ${word}`)]), ' or ', h('button.btn.word', { type: 'button', 'data-do': 'unfilter' }, 'clear the filter'), '.'));
   }
 
   /** @param {string} text @param {string} by @returns {Lane[]} */
