@@ -67,6 +67,10 @@ async function everyView(board) {
       await axe(page, `${path} ${width} ${theme}`);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       check(wide <= 0, `${path} at ${width} is ${wide} px too wide`);
+      if (path.startsWith('bead/') && width < 560) {
+        const tops = await page.evaluate(() => ['.side', '[data-do="keep"]', '.side + .side', '[data-do="restore"]'].map((one) => document.querySelector(`.sides ${one}`).getBoundingClientRect().top));
+        check(tops.every((top, index) => !index || top > tops[index - 1]), `each value stands above its button: ${tops}`);
+      }
       await shot(page, `${path.replace(/\W+/g, '-')}-${width}-${theme}`);
     }
     await visit(page, `now/agent/${encodeURIComponent('claude-2@here')}`, '.agent h2');

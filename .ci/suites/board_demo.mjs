@@ -126,11 +126,11 @@ function complete(snapshot, tasks, actors, open) {
   Object.assign(snapshot.about, { name: 'ledger-api', host: 'build2', actor: 'ann@build2' });
   Object.assign(snapshot.pulse, {
     now: NOW, agents,
-    questions: isLarge && asks ? [{ question: 'q1', id: asks.id, title: asks.title, asked_by: actors[1], at: iso(NOW - 6 * HOUR - 28 * MINUTE), text: 'Which key service signs from now on, kms-eu or vault-2?', options: [] }] : [],
     conflicts: isLarge ? [{ id: 'c1', bead: conflicted.id, field: 'acceptance_criteria', value: 'Totals match the old system within 0.1 %', current: 'Totals match the old system to the cent', by: actors[12], at: iso(NOW - 2 * HOUR - 33 * MINUTE), won_by: actors[16], won_at: iso(NOW - 2 * HOUR - 28 * MINUTE) }] : [],
     queue: snapshot.pulse.queue.filter((id) => !held.has(id)),
     feed: { events: feed.reverse() }, incidents: { events: incidents },
   });
+  snapshot.pulse.status.questions = isLarge && asks ? [{ question: 'q1', id: asks.id, title: asks.title, asked_by: actors[1], at: iso(NOW - 6 * HOUR - 28 * MINUTE), text: 'Which key service signs from now on, kms-eu or vault-2?', options: [] }] : [];
   snapshot.pulse.status.sync = isLarge ? { remote: 'origin', local_only: false, unsynced: 23, last_success: iso(lastSync), last_error: { since: iso(lastSync), attempts: 11, message: 'origin refuses the login: authentication failed' } } : { remote: 'origin', local_only: false, unsynced: 0, last_success: iso(NOW - 2 * MINUTE), last_error: null };
   return snapshot;
 }

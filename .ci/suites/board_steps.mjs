@@ -167,7 +167,7 @@ async function compareIndexes() {
   const { Beads } = await import('/page/beads.js');
   let seed = 7;
   const random = (below) => { seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648; return Math.floor((seed / 2_147_483_648) * below); };
-  const pulse = { now: Date.now(), status: {}, agents: [], questions: [], conflicts: [], cycles: [], queue: [], feed: { events: [] }, incidents: { events: [] }, mail: {} };
+  const pulse = { now: Date.now(), status: {}, agents: [], conflicts: [], cycles: [], queue: [], feed: { events: [] }, incidents: { events: [] }, mail: {} };
   const make = (index) => ({
     id: `t-${index}`, title: `Bead ${index}`, status: ['open', 'open', 'in_progress', 'closed'][random(4)], priority: random(5), type: random(6) ? 'task' : 'epic', created: 1_000 + index, creator: 'a', updated: 1_000,
     after: Array.from({ length: random(3) }, () => `t-${random(Math.max(1, index))}`).filter((id, at, all) => id !== `t-${index}` && all.indexOf(id) === at),

@@ -3,6 +3,7 @@
 //! the size of the store.
 
 mod changed_views;
+mod follow;
 mod index;
 mod resolve;
 
@@ -119,7 +120,17 @@ impl Catalog {
         self.live.iter().filter_map(|(_, lineage)| Some((lineage, self.bead(lineage)?)))
     }
 
-    /// Returns all live beads except memories, in the same order.
+    /// Returns all live beads, oldest first. Much faster than [`live`](Self::live), which has to find each of them.
+    pub fn by_age(&self) -> impl Iterator<Item = (&Lineage, &SharedBead)> {
+        self.state.beads().iter().filter(|(_, bead)| !bead.is_deleted())
+    }
+
+    /// Returns all live beads except memories, oldest first.
+    pub fn work_by_age(&self) -> impl Iterator<Item = (&Lineage, &SharedBead)> {
+        self.by_age().filter(|(_, bead)| !bead.is_memory())
+    }
+
+    /// Returns all live beads except memories, in the order of [`live`](Self::live).
     pub fn work(&self) -> impl Iterator<Item = (&Lineage, &SharedBead)> {
         self.live().filter(|(_, bead)| !bead.is_memory())
     }
@@ -153,6 +164,11 @@ impl Catalog {
     /// Returns the unblocked open beads that are deferred, by the last millisecond of the deferral.
     pub fn deferrals(&self) -> &BTreeMap<u64, BTreeSet<QueueKey>> {
         &self.deferrals
+    }
+
+    /// Returns the present edges of a kind.
+    pub(crate) fn edges_of(&self, kind: EdgeKind) -> impl Iterator<Item = (&Lineage, &Lineage)> {
+        self.outgoing.iter().filter(move |(_, found, _)| *found == kind).map(|(from, _, to)| (from, to))
     }
 
     /// Returns the targets of the present edges that start at a bead.

@@ -1,6 +1,11 @@
 //! What is derived from a state step by step must equal what is derived from the whole state.
 
-use beads_core::{Catalog, Delta, Encoder, Floor, Snapshot, Stamp, State};
+use std::collections::BTreeSet;
+
+use beads_core::query::{Filter, ReadyFilter};
+use beads_core::{
+    BeadType, Catalog, Delta, EdgeKind, Encoder, Floor, Lineage, Snapshot, Stamp, State, Status,
+};
 use proptest::prelude::*;
 
 use crate::support::history::{History, history};
@@ -40,8 +45,53 @@ fn replay(history: &History, mut check: impl FnMut(&Catalog)) {
     check(&Catalog::default());
 }
 
+/// Returns whether a bead can be reached from itself.
+fn is_in_cycle(catalog: &Catalog, lineage: &Lineage, kind: EdgeKind) -> bool {
+    let (mut seen, mut frontier) = (BTreeSet::new(), vec![lineage]);
+    while let Some(here) = frontier.pop() {
+        for next in catalog.targets(here, kind).filter(|next| catalog.live_bead(next).is_some()) {
+            if next == lineage {
+                return true;
+            }
+            if seen.insert(next) {
+                frontier.push(next);
+            }
+        }
+    }
+    false
+}
+
 proptest! {
     #![proptest_config(cases(1_500))]
+
+    /// The counts and cycles are computed in other ways than the lists, because screens ask for them all the time.
+    #[test]
+    fn counts_and_cycles_are_those_of_the_lists(history in history(6..40), now_ms in 0..2_000_u64) {
+        replay(&history, |catalog| {
+            let summary = catalog.summary(now_ms).unwrap();
+            let ready = catalog.ready(&ReadyFilter::default(), now_ms).unwrap();
+            let is_free = |lineage| catalog.live_bead(lineage).unwrap().claim.holder(now_ms).is_none();
+            let ready = ready.iter().filter(|one| one.open_children.is_none() && is_free(&one.lineage));
+            assert_eq!(summary.ready_issues, ready.count());
+            assert_eq!(summary.blocked_issues, catalog.blocked(&Filter::default()).unwrap().len());
+            let finished = catalog.epics().iter().filter(|epic| epic.eligible_for_close).count();
+            assert_eq!(summary.epics_eligible_for_closure, finished);
+            let is_epic = |one: &&Lineage| {
+                let bead = catalog.live_bead(one).unwrap();
+                bead.kind.value.kind == BeadType::Epic && bead.status.value.status != Status::Closed
+            };
+            let epics: Vec<_> = catalog.live().map(|(lineage, _)| lineage).filter(is_epic).cloned().collect();
+            assert_eq!(catalog.epics().into_iter().map(|epic| epic.lineage).collect::<Vec<_>>(), epics);
+            let by_age: BTreeSet<_> = catalog.by_age().map(|(lineage, _)| lineage).collect();
+            assert_eq!(by_age, catalog.live().map(|(lineage, _)| lineage).collect());
+            for kind in EdgeKind::ALL.into_iter().filter(|kind| kind.is_acyclic()) {
+                let all = catalog.cycles();
+                let found: BTreeSet<_> = all.iter().filter(|one| one.0 == kind).flat_map(|one| &one.1).collect();
+                let expected = by_age.iter().copied().filter(|one| is_in_cycle(catalog, one, kind)).collect();
+                assert_eq!(found, expected, "{kind:?}");
+            }
+        });
+    }
 
     #[test]
     fn an_encoder_returns_the_same_files_as_encoding_the_whole_state(
@@ -77,5 +127,27 @@ proptest! {
             }
             seen.push(catalog.clone());
         });
+    }
+
+    /// Copies of one state, earlier and later ones, and one that came about separately.
+    #[test]
+    fn following_a_copy_is_the_same_as_indexing_it(
+        history in history(6..40),
+        jumps in proptest::collection::vec(any::<prop::sample::Index>(), 1..20),
+    ) {
+        let mut seen: Vec<State> = Vec::new();
+        let mut reader = Catalog::default();
+        let mut jumps = jumps.into_iter().cycle();
+        replay(&history, |catalog| {
+            seen.push(catalog.state().clone());
+            for state in [catalog.state(), jumps.next().unwrap().get(&seen)] {
+                reader.follow(state.clone());
+                assert!(reader == Catalog::from(state.clone()), "the indexes differ");
+                assert_eq!(reader.state().names(), state.names());
+            }
+        });
+        let apart = decode(&reader.state().encode());
+        reader.follow(apart.clone());
+        prop_assert!(reader == Catalog::from(apart));
     }
 }

@@ -1,7 +1,7 @@
 //! The summary of a period, computed from beads, events and sessions that each test builds.
 
 use beads_core::op::{Ask, Cancel, ClaimBead, Close, Create, DepAdd, HandOver, NoteAdd, Op, Unclaim};
-use beads_core::query::{Recap, RecapSources, SessionSign, WorkSources, WorkerState};
+use beads_core::query::{Recap, RecapSources, SessionSign, Signs, WorkSources, WorkerState};
 use beads_core::{Catalog, Clock, Context, EdgeKind, Event, EventKind, Stamp};
 
 const MINUTE: u64 = 60 * 1000;
@@ -57,6 +57,7 @@ impl Night {
             since_ms: START + since * MINUTE,
             now_ms: START + now * MINUTE,
             events: &self.events,
+            signs: None,
             sessions: &self.sessions,
         };
         self.catalog.recap(&RecapSources { work, complete: true, sync_failing: None })
@@ -265,7 +266,52 @@ fn a_sync_outage_lasts_from_the_failure_to_the_recovery() {
     let [outage] = &night.recap(0, 60).sync_outages[..] else { panic!("one outage") };
     assert_eq!((outage.reason.as_deref(), outage.until.is_some()), (Some("no route"), true));
     assert_eq!(night.recap(10, 60).sync_outages, []);
-    let work = WorkSources { since_ms: at(10), now_ms: at(60), events: &night.events, sessions: &[] };
+    let work =
+        WorkSources { since_ms: at(10), now_ms: at(60), events: &night.events, signs: None, sessions: &[] };
     let failing = RecapSources { work, complete: true, sync_failing: Some((at(20), "refused")) };
     assert_eq!(night.catalog.recap(&failing).sync_outages[0].until, None, "it still fails");
+}
+
+/// A daemon keeps the signs instead of the events.
+#[test]
+fn signs_that_were_taken_in_one_by_one_tell_as_much_as_the_events() {
+    let mut night = Night::new();
+    night.create(0, "bd-1");
+    night.claim("bob", 10, "bd-1");
+    let at = |minute: u64| START + minute * MINUTE;
+    let event = |kind, by: &str, minute: u64| Event { by: by.parse().ok(), ..Event::new(kind, at(minute)) };
+    let renewal = |by: &str, minute: u64| {
+        let fields = vec!["assignee_expires".to_owned()];
+        Event { fields, ..event(EventKind::Updated, by, minute) }
+    };
+    night.events.extend([
+        renewal("bob", 50),
+        event(EventKind::Note, "cid", 20),
+        renewal("cid", 30),
+        event(EventKind::Conflict, "dan", 40),
+        event(EventKind::Note, "eve", 500),
+        event(EventKind::Deleted, "bob", 12),
+        Event::new(EventKind::Synced, at(55)),
+    ]);
+    let mut signs = Signs::default();
+    night.events.iter().rev().for_each(|event| signs.note(event));
+    for minute in [13, 52, 600] {
+        let all =
+            WorkSources { since_ms: START, now_ms: at(minute), events: &night.events, ..Default::default() };
+        let kept = WorkSources { events: &[], signs: Some(&signs), ..all };
+        assert_eq!(night.catalog.workers(&kept), night.catalog.workers(&all), "at minute {minute}");
+    }
+    let now = WorkSources { since_ms: START, now_ms: at(52), signs: Some(&signs), ..Default::default() };
+    let seen: Vec<_> = night
+        .catalog
+        .workers(&now)
+        .into_iter()
+        .map(|one| (one.actor.to_string(), one.last_seen, one.last_write))
+        .collect();
+    let time = |minute: u64| Some(beads_core::Timestamp::text_of(at(minute)));
+    let find = |name: &str| seen.iter().find(|(actor, ..)| actor == name).cloned().unwrap();
+    assert_eq!(find("bob"), ("bob".to_owned(), time(50), time(12)), "a renewal is a sign, but no progress");
+    assert_eq!(find("cid"), ("cid".to_owned(), time(30), time(20)));
+    assert_eq!(find("eve"), ("eve".to_owned(), time(52), time(52)), "never later than now");
+    assert!(seen.iter().all(|(actor, ..)| actor != "dan"), "a conflict is no sign of its actor");
 }

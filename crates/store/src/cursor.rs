@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
 
-/// A position between two events: after event `seq` of the log `log`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A position between two events: after event `seq` of the log `log`. The default is the beginning of any log.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Cursor {
     pub(crate) log: String,

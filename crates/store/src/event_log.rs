@@ -7,6 +7,7 @@
 //! an event.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use beads_core::Event;
 use serde::{Deserialize, Serialize};
@@ -81,7 +82,8 @@ pub(crate) struct EventLog<F> {
     end: u64,
     /// The last event that can be derived again from the journal or the ref.
     durable: u64,
-    recent: VecDeque<Logged>,
+    /// Shared with the copies of the log.
+    recent: VecDeque<Arc<Logged>>,
 }
 
 impl<F: DiskFile> EventLog<F> {
@@ -170,7 +172,7 @@ impl<F: DiskFile> EventLog<F> {
         }
         for event in events {
             self.end += 1;
-            self.recent.push_back(Logged { seq: self.end, position, event });
+            self.recent.push_back(Arc::new(Logged { seq: self.end, position, event }));
         }
     }
 
@@ -205,7 +207,7 @@ impl<F: DiskFile> EventLog<F> {
         let unwritten = first..=covered.end;
         let mut payload = line(&covered)?;
         for event in self.recent.iter().filter(|logged| unwritten.contains(&logged.seq)) {
-            payload.extend(line(event)?);
+            payload.extend(line(event.as_ref())?);
         }
         match &mut self.file {
             Some(file) if file.bytes <= FILE_BYTES || unwritten.is_empty() => {
@@ -234,7 +236,7 @@ impl<F: DiskFile> EventLog<F> {
         EventLogCopy {
             files: self.files.clone(),
             recent: self.recent.iter().cloned().collect(),
-            end: self.end,
+            cursor: self.cursor(),
         }
     }
 
@@ -320,7 +322,7 @@ impl<F: DiskFile> EventLog<F> {
             }
         }
         for logged in self.recent.iter().filter(|logged| logged.seq >= next) {
-            if !take(logged.clone()) {
+            if !take(Logged::clone(logged)) {
                 break;
             }
         }
@@ -428,6 +430,19 @@ mod tests {
             true
         })
         .unwrap();
-        assert!(seen.into_iter().eq(1..=(rounds * EVENTS) as u64), "the files have the rest");
+        let end = (rounds * EVENTS) as u64;
+        assert!(seen.into_iter().eq(1..=end), "the files have the rest");
+        let copy = log.copy();
+        let in_memory = log.recent.front().unwrap().seq;
+        for seq in [0, 1, EVENTS as u64, in_memory - 2, in_memory - 1, in_memory, end - 1, end] {
+            let past = copy.read_since(&disk, &log.at(seq));
+            assert_eq!((past.events.len() as u64, past.without_gap), (end - seq, true), "after {seq}");
+        }
+        let other = Cursor { log: "0b".into(), seq: 5 };
+        assert_eq!(copy.read_since(&disk, &other).events.len() as u64, end, "a cursor of another log");
+        // What is in memory needs no file.
+        std::fs::remove_dir_all(directory.path()).unwrap();
+        assert_eq!(copy.read_since(&disk, &log.at(in_memory)).events.len() as u64, end - in_memory);
+        assert!(!copy.read(&disk).without_gap);
     }
 }

@@ -13,8 +13,9 @@ use serde_json::value::{RawValue, to_raw_value};
 use super::mail;
 use super::store::StoreClient;
 
-/// How many of the next beads are listed with their place in the queue.
-const QUEUE: usize = 200;
+/// How many of the next beads are listed with their place in the queue. The daemon answers a list of this length from
+/// a snapshot, so that other requests do not wait for it.
+const QUEUE: usize = 250;
 
 /// How many notes and closes the page starts with.
 const FEED: usize = 60;
@@ -42,10 +43,9 @@ impl PulseParts {
 
     /// Returns the parts that an event can change.
     pub fn after(kind: EventKind) -> Self {
-        use EventKind::{Answered, Asked, Claimed, Expired, HandedOver, Note, Released, Unblocked};
-        let keeps_edges =
-            matches!(kind, Answered | Asked | Claimed | Expired | HandedOver | Note | Released | Unblocked);
-        Self { history: false, cycles: !keeps_edges }
+        use EventKind::{Archived, Conflict, Created, Deleted, Synced, Updated};
+        let may_change_edges = matches!(kind, Archived | Conflict | Created | Deleted | Synced | Updated);
+        Self { history: false, cycles: may_change_edges }
     }
 
     /// Adds other parts.
@@ -59,9 +59,9 @@ impl PulseParts {
 pub struct Pulse {
     /// The time at the server.
     now: u64,
+    /// Its questions, its sync and what waits for a person.
     status: Box<RawValue>,
     agents: Box<RawValue>,
-    questions: Box<RawValue>,
     conflicts: Box<RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cycles: Option<Box<RawValue>>,
@@ -131,11 +131,14 @@ pub fn newest_cursor(store: &StoreClient) -> Result<String, Failure> {
 /// Reads everything that is not in a bead.
 pub fn pulse(store: &StoreClient, parts: PulseParts) -> Result<Pulse, Failure> {
     #[derive(serde::Deserialize)]
-    struct Id {
+    struct Ready {
         id: String,
+        /// An epic with open children is ready, but not handed out.
+        open_children: Option<usize>,
     }
     let ready = ReadyFilter { filter: Filter { limit: Some(QUEUE), ..Filter::default() }, under: None };
-    let ready: Vec<Id> = store.value(Call::query(Query::Ready(ready)))?;
+    let ready: Vec<Ready> = store.value(Call::query(Query::Ready(ready)))?;
+    let queue = ready.into_iter().filter(|bead| bead.open_children.is_none()).map(|bead| bead.id).collect();
     let since = SystemTime::now() - AGENTS_SINCE;
     let since = since.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_millis();
     let since = Timestamp::from_ms(u64::try_from(since).unwrap_or_default())?;
@@ -144,10 +147,9 @@ pub fn pulse(store: &StoreClient, parts: PulseParts) -> Result<Pulse, Failure> {
         now: now_ms(),
         status: store.query(Query::Status)?,
         agents: store.query(Query::Agents { since })?,
-        questions: store.query(Query::Questions)?,
         conflicts: store.ask(Call::ConflictList { all: false, bead: None }, None)?,
         cycles: parts.cycles.then(|| store.query(Query::Cycles)).transpose()?,
-        queue: ready.into_iter().map(|bead| bead.id).collect(),
+        queue,
         feed: history(&|| activity(store, &FEED_KINDS, None, FEED))?,
         incidents: history(&|| activity(store, &ActivityQuery::INCIDENTS, Some(since), INCIDENTS))?,
         mail: to_raw_value(&mail::overview(&store.directory)).map_err(Failure::internal)?,

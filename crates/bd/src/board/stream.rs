@@ -33,9 +33,10 @@ const PACE: Duration = Duration::from_millis(40);
 /// How soon after a change the counts, agents and queue follow. Changes in between share one message.
 const SETTLE: Duration = Duration::from_millis(250);
 
-/// After reading the counts, agents and queue, wait this many times as long as that took. Reading them costs more
-/// in a large store, and agents who write all the time must not wait for a board that only looks.
-const REST: u32 = 9;
+/// After reading the counts, agents and queue, wait this many times as long as that took: at most a fiftieth of the
+/// time of one core goes into it. Reading them costs more in a large store, and agents who write all the time must not
+/// wait for a board that only looks.
+const REST: u32 = 49;
 
 /// The longest such wait.
 const MAX_REST: Duration = Duration::from_secs(10);

@@ -58,6 +58,9 @@ pub struct Next {
     pub id: String,
     pub title: String,
     pub priority: u8,
+    /// An epic with open children is ready, but not handed out.
+    #[serde(default)]
+    open_children: Option<usize>,
 }
 
 /// Why nothing more urgent is free.
@@ -167,7 +170,7 @@ impl Snapshot {
         let filter = Filter { limit: Some(NEXT), ..Filter::default() };
         let overview = Query::Overview { ids: None, closed_since: Some(since) };
         let beads: Vec<Bead> = ask(store, overview)?;
-        let answers = Answers {
+        let mut answers = Answers {
             about: store.about()?,
             status,
             workers: ask(store, Query::Agents { since })?,
@@ -175,6 +178,7 @@ impl Snapshot {
             cycles: ask(store, Query::Cycles)?,
             next: ask(store, Query::Ready(ReadyFilter { filter, under: None }))?,
         };
+        answers.next.retain(|one| one.open_children.is_none());
         let progress: Vec<Value> = ask(store, Query::Epics)?;
         let notes = activity(store, &[EventKind::Note], None, NOTES)?;
         let incidents = activity(store, &ActivityQuery::INCIDENTS, Some(since), INCIDENTS)?;

@@ -23,5 +23,14 @@ fn agents_are_listed_with_what_they_hold_and_did() {
             text.contains("bob  working, 0 closed") && text.contains("  bd-1  first, held since "),
             "{text}"
         );
+        // What dee wrote was overwritten, so only the events tell of it, also those that were read before.
+        bd.json_as("dee", &["update", "bd-1", "--priority", "1"]);
+        bd.json(&["update", "bd-1", "--priority", "3"]);
+        for _ in 0..2 {
+            let agents = bd.json(&["agents"]);
+            let dee = agents.as_array().unwrap().iter().find(|one| one["actor"] == "dee");
+            assert!(dee.is_some_and(|dee| dee["last_write"].is_string()), "{agents}");
+            bd.json_as("bob", &["note", "bd-1", "still here"]);
+        }
     });
 }

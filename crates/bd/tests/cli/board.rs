@@ -93,13 +93,20 @@ impl<'a> Asked<'a> {
 fn only_the_page_itself_with_its_token_gets_data() {
     let bd = Sandbox::new(Mode::Daemon);
     let id = bd.create(&["<script>alert(1)</script>"]);
+    let epic = bd.create(&["Release 2.4", "--type", "epic", "-p", "0"]);
+    let child = bd.create(&["Publish the draft", "--parent", &epic]);
     let board = Board::start(&bd, &[]);
     let (status, head, body) = board.ask(&board.get("/api/snapshot"));
     assert_eq!(status, 200, "{body}");
     assert!(head.contains("content-security-policy: default-src 'none'; script-src 'self'"), "{head}");
     assert!(head.contains("x-content-type-options: nosniff") && head.contains("cache-control: no-store"));
     let snapshot: Value = serde_json::from_str(&body).unwrap();
-    assert_eq!(snapshot["beads"][0]["id"], json!(id));
+    assert!(snapshot["beads"].as_array().unwrap().iter().any(|bead| bead["id"] == json!(id)), "{body}");
+    assert_eq!(
+        snapshot["pulse"]["queue"],
+        json!([id, child]),
+        "an epic with open children is not handed out"
+    );
 
     assert_eq!(board.status(&board.get("/api/snapshot").without("Authorization")), 401);
     assert_eq!(board.status(&board.get("/api/snapshot").with("Authorization", "Bearer 00")), 401);

@@ -7,6 +7,8 @@ fn without_a_terminal_one_frame_is_printed() {
         bd.create(&["Rotate the keys", "--id", "bd-1"]);
         bd.create(&["Migrate the table", "--id", "bd-2", "--deps", "bd-1"]);
         bd.create(&["Normalise names", "--id", "bd-3", "-p", "1"]);
+        bd.create(&["Release 2.4", "--id", "bd-9", "--type", "epic", "-p", "0"]);
+        bd.create(&["Publish the draft", "--id", "bd-4", "--parent", "bd-9"]);
         bd.json_as("claude-7", &["claim", "bd-1"]);
         bd.json_as("claude-7", &["ask", "bd-1", "which service?"]);
         bd.json_as("codex-1", &["claim", "bd-3"]);
@@ -18,6 +20,10 @@ fn without_a_terminal_one_frame_is_printed() {
         assert!(lines[2].starts_with("> you bd-1"), "{frame}");
         assert!(lines[2].contains("asked you at") && lines[2].ends_with("1 wait"), "{frame}");
         assert!(frame.contains(" work codex-1"), "{frame}");
+        assert!(
+            frame.contains("Publish the draft") && !frame.contains("Release 2.4"),
+            "what is handed out: {frame}"
+        );
         assert_eq!(bd.text(&["top", "--once"]).lines().count(), 24);
         bd.error(&["top"], "usage");
         bd.error(&["top", "--since", "sometime"], "invalid_value");

@@ -105,17 +105,35 @@ impl Catalog {
 
     /// Returns the positions of all live beads. The edges are already indexed.
     fn places_of_all(&self) -> BTreeMap<Lineage, Place> {
+        let place = |(lineage, bead, has_open_blocker): (&Lineage, &SharedBead, bool)| {
+            (lineage.clone(), self.place_of(lineage, bead, || has_open_blocker))
+        };
+        self.with_blockers().map(place).collect()
+    }
+
+    /// Returns the live beads, oldest first, and whether each has an open blocker.
+    pub(crate) fn with_blockers(&self) -> impl Iterator<Item = (&Lineage, &SharedBead, bool)> {
         // Edges and beads are in the same order, so no bead has to look up its edges.
         let waiting =
             self.outgoing.iter().filter(|(_, kind, to)| *kind == EdgeKind::Blocks && self.is_unfinished(to));
         let mut waiting = waiting.map(|(from, _, _)| from).peekable();
-        let live = self.state.beads().iter().filter(|(_, bead)| !bead.is_deleted());
-        let places = live.map(|(lineage, bead)| {
+        self.by_age().map(move |(lineage, bead)| {
             while waiting.next_if(|from| *from < lineage).is_some() {}
-            let blocked = waiting.peek() == Some(&lineage);
-            (lineage.clone(), self.place_of(lineage, bead, || blocked))
+            (lineage, bead, waiting.peek() == Some(&lineage))
+        })
+    }
+
+    /// Returns the beads of [`ready_in_order`](Self::ready_in_order) that can be claimed, oldest first: epics with open
+    /// children are left out.
+    pub(crate) fn claimable(&self, now_ms: u64) -> impl Iterator<Item = &SharedBead> {
+        // The places are those of the live beads, in the same order.
+        let ready = self.places.values().zip(self.by_age()).filter(move |(place, _)| {
+            let is_over = place.until_ms.is_some_and(|until_ms| until_ms < now_ms);
+            let is_expired = place.status == Status::InProgress && !place.blocked && is_over;
+            (place.is_ready() || is_expired) && !place.waits_for_children
         });
-        places.collect()
+        let is_due = move |bead: &SharedBead| bead.defer_until.value.is_none_or(|until| until.ms() <= now_ms);
+        ready.map(|(_, (_, bead))| bead).filter(move |bead| is_due(bead) && !bead.is_memory())
     }
 
     /// Returns the position of a live bead in the indexes.

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Filter, Ready};
-use crate::{Bead, Catalog, Result, Status};
+use super::Filter;
+use crate::{Bead, Catalog, Result, SharedBead, Status};
 
 const MS_PER_HOUR: f64 = 3_600_000.0;
 
@@ -69,7 +69,7 @@ impl Catalog {
     /// Counts the live beads that match a filter.
     pub fn count(&self, filter: &Filter) -> Result<usize> {
         let prepared = filter.prepare(self)?;
-        Ok(self.live().filter(|(lineage, bead)| prepared.matches(self, lineage, bead)).count())
+        Ok(self.by_age().filter(|(lineage, bead)| prepared.matches(self, lineage, bead)).count())
     }
 
     /// Counts the live beads that match a filter by group, in byte order of the group names. A bead with two
@@ -77,7 +77,7 @@ impl Catalog {
     pub fn count_by(&self, filter: &Filter, by: CountBy) -> Result<Vec<Group>> {
         let prepared = filter.prepare(self)?;
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-        for (_, bead) in self.live().filter(|(lineage, bead)| prepared.matches(self, lineage, bead)) {
+        for (_, bead) in self.by_age().filter(|(lineage, bead)| prepared.matches(self, lineage, bead)) {
             for group in groups(bead, by) {
                 *counts.entry(group).or_default() += 1;
             }
@@ -89,7 +89,7 @@ impl Catalog {
     pub fn summary(&self, now_ms: u64) -> Result<Summary> {
         let mut summary = Summary::default();
         let mut lead_ms = 0;
-        for (lineage, bead) in self.work() {
+        for (lineage, bead) in self.work_by_age() {
             summary.total_issues += 1;
             match bead.status() {
                 Status::Open => summary.open_issues += 1,
@@ -105,17 +105,17 @@ impl Catalog {
         if summary.closed_issues > 0 {
             summary.average_lead_time_hours = lead_ms as f64 / summary.closed_issues as f64 / MS_PER_HOUR;
         }
-        summary.blocked_issues = self.blocked(&Filter::default())?.len();
-        let is_free = |ready: &Ready| {
-            let bead = self.bead(&ready.lineage);
-            ready.open_children.is_none() && bead.is_some_and(|bead| bead.claim.holder(now_ms).is_none())
+        let is_blocked = |(_, bead, has_open_blocker): &(_, &SharedBead, bool)| {
+            let is_unfinished = bead.status.value.status != Status::Closed && !bead.is_memory();
+            is_unfinished && (*has_open_blocker || bead.status.value.shown() == "blocked")
         };
-        summary.ready_issues = self.ready_in_order(&Default::default(), now_ms)?.filter(is_free).count();
+        summary.blocked_issues = self.with_blockers().filter(is_blocked).count();
+        summary.ready_issues =
+            self.claimable(now_ms).filter(|bead| bead.claim.holder(now_ms).is_none()).count();
         summary.deleted_issues = self.deleted().filter(|(_, bead)| !bead.is_memory()).count();
         summary.tombstone_issues = summary.deleted_issues;
         summary.archived_issues = self.archived().count();
-        summary.epics_eligible_for_closure =
-            self.epics().iter().filter(|epic| epic.eligible_for_close).count();
+        summary.epics_eligible_for_closure = self.finished_epics().count();
         Ok(summary)
     }
 }

@@ -1,3 +1,5 @@
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::work_graph::WorkGraph;
 use crate::{Catalog, EdgeKind, Lineage};
 
@@ -10,9 +12,7 @@ impl Catalog {
     }
 
     fn cycles_of(&self, kind: EdgeKind) -> Vec<Vec<Lineage>> {
-        // A bead without outgoing edges is in no cycle.
-        let beads = self.live().map(|(lineage, _)| lineage);
-        let beads = beads.filter(|lineage| self.targets(lineage, kind).next().is_some()).collect();
+        let beads = self.possibly_in_cycles(kind);
         let graph = WorkGraph::from_edges(beads, |lineage| self.targets(lineage, kind));
         let cycle = |group: &Vec<usize>| {
             let mut cycle: Vec<_> = group.iter().map(|bead| graph.beads[*bead].clone()).collect();
@@ -22,5 +22,29 @@ impl Catalog {
         let mut cycles: Vec<Vec<Lineage>> = graph.cycles().map(cycle).collect();
         cycles.sort_unstable();
         cycles
+    }
+
+    /// Returns live beads among which are all that are in a cycle, and almost always none: those that are left when
+    /// beads that wait for none of the others are taken away again and again.
+    fn possibly_in_cycles(&self, kind: EdgeKind) -> BTreeSet<&Lineage> {
+        let mut left: BTreeMap<&Lineage, usize> = BTreeMap::new();
+        let mut sources: BTreeMap<&Lineage, Vec<&Lineage>> = BTreeMap::new();
+        let is_live = |lineage: &Lineage| self.live_bead(lineage).is_some();
+        for (from, to) in self.edges_of(kind).filter(|(from, to)| is_live(from) && is_live(to)) {
+            *left.entry(from).or_default() += 1;
+            sources.entry(to).or_default().push(from);
+        }
+        let mut free: Vec<&Lineage> = sources.keys().copied().filter(|to| !left.contains_key(to)).collect();
+        while let Some(to) = free.pop() {
+            for from in sources.remove(to).into_iter().flatten() {
+                let waits = left.entry(from).or_default();
+                *waits -= 1;
+                if *waits == 0 {
+                    left.remove(from);
+                    free.push(from);
+                }
+            }
+        }
+        left.into_keys().collect()
     }
 }

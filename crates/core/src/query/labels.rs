@@ -18,7 +18,7 @@ impl Catalog {
     /// Counts the beads of each label in use, in byte order of the labels.
     pub fn labels(&self) -> Vec<LabelCount> {
         let mut counts: BTreeMap<&Label, usize> = BTreeMap::new();
-        for (_, bead) in self.work() {
+        for (_, bead) in self.work_by_age() {
             for label in &bead.labels.value {
                 *counts.entry(label).or_default() += 1;
             }

@@ -19,7 +19,7 @@ impl Catalog {
     /// key, or if there is none, the memories that contain every word of the query.
     pub fn memories(&self, query: Option<&str>) -> Vec<Memory> {
         let mut keys: BTreeMap<&str, Vec<(Stamp, &Lineage)>> = BTreeMap::new();
-        for (lineage, bead) in self.live() {
+        for (lineage, bead) in self.by_age() {
             if let Some(key) = MemoryKey::of_bead(bead, self.id_of(lineage).as_str()) {
                 keys.entry(key).or_default().push((written(bead), lineage));
             }

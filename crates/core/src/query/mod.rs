@@ -59,4 +59,4 @@ pub use recap::{
 pub use tree::{Direction, TreeRow};
 pub use validate::{Finding, Severity};
 pub use waits_for_person::{PersonNeed, WaitsForPerson};
-pub use workers::{HeldBead, SessionSign, WorkSources, Worker, WorkerSession, WorkerState};
+pub use workers::{HeldBead, SessionSign, Signs, WorkSources, Worker, WorkerSession, WorkerState};

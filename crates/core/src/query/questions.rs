@@ -12,7 +12,7 @@ impl Catalog {
 
     /// Returns every open question on unfinished beads, oldest first.
     pub fn open_questions(&self) -> Vec<(&Lineage, Question)> {
-        let unfinished = self.live().filter(|(_, bead)| bead.status() != Status::Closed);
+        let unfinished = self.by_age().filter(|(_, bead)| bead.status() != Status::Closed);
         let mut found: Vec<(&Lineage, Question)> = unfinished
             .flat_map(|(lineage, bead)| {
                 bead.open_questions().into_iter().map(move |question| (lineage, question))

@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use crate::{Bead, BeadType, Catalog, Lineage, Status};
+use crate::{Bead, BeadType, Catalog, Lineage, SharedBead, Status};
 
 /// Whether a live bead can be claimed now, and if not, why.
 // Every combination of status, assignee and lease has exactly one of these values.
@@ -51,8 +51,12 @@ impl Catalog {
 
     /// Returns the beads that are in progress without a claim, by priority and age.
     pub fn stuck(&self) -> impl Iterator<Item = (&Lineage, &Bead)> {
-        let live = self.work().map(|(lineage, bead)| (lineage, bead.as_ref()));
-        live.filter(|(_, bead)| bead.status() == Status::InProgress && is_stuck(bead))
+        let is_stuck = |bead: &SharedBead| bead.status() == Status::InProgress && is_stuck(bead);
+        let stuck = self.work_by_age().filter(|(_, bead)| is_stuck(bead));
+        let mut stuck: Vec<(&Lineage, &Bead)> =
+            stuck.map(|(lineage, bead)| (lineage, bead.as_ref())).collect();
+        stuck.sort_by_key(|(_, bead)| bead.priority.value);
+        stuck.into_iter()
     }
 }
 

@@ -48,7 +48,9 @@ impl Catalog {
     /// Returns what no agent continues by itself, oldest first within each need.
     pub fn waits_for_person(&self, now_ms: u64) -> Vec<WaitsForPerson> {
         let mut waiting = Vec::new();
-        for (lineage, bead) in self.work().filter(|(_, bead)| bead.status.value.status != Status::Closed) {
+        for (lineage, bead) in
+            self.work_by_age().filter(|(_, bead)| bead.status.value.status != Status::Closed)
+        {
             waiting.extend(self.need_of(lineage, bead, now_ms));
         }
         for conflict in self.state().conflicts().values().filter(|conflict| conflict.dismissed.is_none()) {
@@ -57,10 +59,9 @@ impl Catalog {
             let (actor, at) = (conflict.lost.by(), conflict.lost.at().ms());
             waiting.push(self.need(PersonNeed::Conflict, &conflict.bead, bead, Some(actor), at, Some(field)));
         }
-        for epic in self.epics().iter().filter(|epic| epic.eligible_for_close) {
-            let Some(bead) = self.live_bead(&epic.lineage) else { continue };
+        for (lineage, bead) in self.finished_epics() {
             let at = bead.updated().at().ms();
-            waiting.push(self.need(PersonNeed::CloseEpic, &epic.lineage, bead, None, at, None));
+            waiting.push(self.need(PersonNeed::CloseEpic, lineage, bead, None, at, None));
         }
         waiting.sort_by(|a, b| (a.need, &a.since, &a.id).cmp(&(b.need, &b.since, &b.id)));
         waiting

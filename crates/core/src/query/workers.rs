@@ -21,8 +21,48 @@ pub struct WorkSources<'a> {
     pub now_ms: u64,
     /// The events of the local log, in its order.
     pub events: &'a [Event],
+    /// What is known from events that are not listed.
+    pub signs: Option<&'a Signs>,
     /// The sessions on this machine that hold claims.
     pub sessions: &'a [SessionSign],
+}
+
+/// When actors were last heard from, according to events.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Signs(BTreeMap<Actor, Sign>);
+
+/// When an actor was last heard from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Sign {
+    seen_ms: u64,
+    /// Its last write that was not only a renewal.
+    wrote_ms: u64,
+}
+
+impl Signs {
+    /// Takes in an event. The order of events does not matter.
+    pub fn note(&mut self, event: &Event) {
+        let Some((by, sign)) = sign_of(event) else { return };
+        match self.0.get_mut(by) {
+            Some(known) => *known = known.or(sign),
+            None => drop(self.0.insert(by.clone(), sign)),
+        }
+    }
+}
+
+impl Sign {
+    /// Returns the later times of both.
+    fn or(self, other: Self) -> Self {
+        Self { seen_ms: self.seen_ms.max(other.seen_ms), wrote_ms: self.wrote_ms.max(other.wrote_ms) }
+    }
+}
+
+/// Returns who caused an event, and the sign of life in it. A conflict is found by another actor than the one
+/// whose write it is about.
+fn sign_of(event: &Event) -> Option<(&Actor, Sign)> {
+    let by = event.by.as_ref().filter(|_| event.kind != EventKind::Conflict)?;
+    let seen_ms = event_ms(event)?;
+    Some((by, Sign { seen_ms, wrote_ms: if is_renewal(event) { 0 } else { seen_ms } }))
 }
 
 /// When the session that made a claim was last heard from.
@@ -214,14 +254,11 @@ impl Catalog {
         for (lineage, bead) in self.state().beads().iter().filter(|(_, bead)| !bead.is_hollow()) {
             self.tally_bead(lineage, bead, sources, &mut tallies);
         }
-        for event in sources.events.iter().filter(|event| event.kind != EventKind::Conflict) {
-            let (Some(by), Some(at)) = (&event.by, event_ms(event)) else { continue };
+        let signs = sources.signs.into_iter().flat_map(|signs| signs.0.iter().map(|(by, sign)| (by, *sign)));
+        for (by, sign) in sources.events.iter().filter_map(sign_of).chain(signs) {
             let tally = tallies.entry(by).or_default();
-            let at = at.min(sources.now_ms);
-            tally.seen_ms = tally.seen_ms.max(at);
-            if !is_renewal(event) {
-                tally.wrote(at);
-            }
+            tally.wrote(sign.wrote_ms.min(sources.now_ms));
+            tally.seen_ms = tally.seen_ms.max(sign.seen_ms.min(sources.now_ms));
         }
         for sign in sources.sessions {
             let Some(bead) = self.live_bead(&sign.lineage) else { continue };
@@ -247,9 +284,13 @@ impl Catalog {
     ) {
         let WorkSources { since_ms, now_ms, .. } = *sources;
         let ms = |mark: &Mark| mark.at().ms().min(now_ms);
+        // The registers that one write touched have the same mark.
+        let mut last = None;
         for field in Field::ALL.iter().filter(|field| **field != Field::AssigneeExpires) {
             let mark = bead.mark(*field);
-            tallies.entry(mark.by()).or_default().wrote(ms(mark));
+            if last.replace(mark) != Some(mark) {
+                tallies.entry(mark.by()).or_default().wrote(ms(mark));
+            }
         }
         let renewed = tallies.entry(bead.claim.expires_mark.by()).or_default();
         renewed.seen_ms = renewed.seen_ms.max(ms(&bead.claim.expires_mark));

@@ -328,7 +328,6 @@ impl Engine {
 
     /// Schedules a save after a change.
     pub(super) fn changed(&mut self) {
-        self.service.forget_indexes();
         self.saver.changed(Instant::now());
     }
 
@@ -337,7 +336,7 @@ impl Engine {
         self.saver.eager = self.waiters.is_waiting() && self.service.others_wrote_recently();
         let idle = self.idle_at();
         let retry = self.undelivered.iter().map(|(until, _)| *until).min();
-        let rows = self.service.rows_expire_at();
+        let kept = self.service.kept_until();
         [
             Some(idle),
             self.save_due(),
@@ -345,7 +344,7 @@ impl Engine {
             self.waiters.next_wake(),
             self.hub_wake(),
             retry,
-            rows,
+            kept,
         ]
         .into_iter()
         .flatten()
@@ -376,7 +375,7 @@ impl Engine {
     /// Does what is due: saves, exchanges, retries waiting requests, releases undelivered claims, or stops.
     fn on_timer(&mut self) -> Option<Stopped> {
         let now = Instant::now();
-        self.service.expire_rows(now);
+        self.service.drop_expired(now);
         if [self.save_due(), self.exchange_due()].into_iter().flatten().any(|due| due <= now) {
             self.start_sync();
         }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::Service;
 use super::import_source::read;
-use super::reader::Indexes;
+use super::indexes::Indexes;
 use crate::failure::Failure;
 use crate::render::{Answer, ImportAnswer};
 use crate::request::{Call, ImportSource, Reply, Request};

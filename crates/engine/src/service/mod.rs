@@ -11,9 +11,11 @@ mod discover_remote_store;
 mod events;
 mod exclusive;
 mod export;
+mod heard_from;
 mod hub;
 mod import;
 mod import_source;
+mod indexes;
 mod label;
 mod leases;
 mod memories;
@@ -69,6 +71,7 @@ use crate::place::{Kind, Place};
 use crate::render::{self, Answer};
 use crate::request::{Call, Format, Output, Reply, Request, Unconfirmed};
 use import_source::compare_file;
+use indexes::Indexes;
 use repair::repair_plan;
 
 /// Without a daemon, a command saves to the ref itself once the journal holds more records than this.
@@ -86,8 +89,8 @@ pub struct Service {
     config: Config,
     sync_state: SyncState,
     auto_export: export::AutoExport,
-    /// The indexes of the last long query.
-    indexes: Arc<reader::Indexes>,
+    indexes: Arc<Indexes>,
+    heard_from: Arc<heard_from::HeardFrom>,
     /// The remote was asked whether it has a store, or need not be.
     checked_remote: bool,
     /// The digest of the request that is being answered.
@@ -154,6 +157,7 @@ impl Service {
             sync_state: SyncState::load(&store_dir),
             auto_export: Default::default(),
             indexes: Arc::default(),
+            heard_from: Arc::default(),
             checked_remote: !writes,
             digest: String::new(),
             watched: claims::Watched::default(),
@@ -186,16 +190,18 @@ impl Service {
         self.rows = Some(Arc::default());
     }
 
-    /// Returns when the kept rows should be dropped, if there are any.
-    pub fn rows_expire_at(&self) -> Option<Instant> {
-        self.rows.as_ref()?.expires_at()
+    /// Returns when what is kept between queries should be dropped, if there is anything.
+    pub fn kept_until(&self) -> Option<Instant> {
+        let rows = self.rows.as_ref().and_then(|rows| rows.expires_at());
+        rows.into_iter().chain(self.indexes.expires_at()).min()
     }
 
-    /// Drops the kept rows if no long list was asked for in a while.
-    pub fn expire_rows(&self, now: Instant) {
+    /// Drops kept rows and indexes that no query needed in a while.
+    pub fn drop_expired(&self, now: Instant) {
         if let Some(rows) = &self.rows {
             rows.expire(now);
         }
+        self.indexes.expire(now);
     }
 
     /// Returns the settings of this replica.

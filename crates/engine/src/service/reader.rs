@@ -1,6 +1,6 @@
 //! Answers queries from a catalog: the store's own, or a snapshot in another thread.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use beads_core::{BeadView, Catalog, Lineage, Stamp, State, Status, Timestamp};
 
@@ -8,6 +8,7 @@ use super::Service;
 use super::archive::{ArchiveCopy, is_about_the_past};
 use super::archived::{is_about_archived, query_archived};
 use super::import_source::compare_file;
+use super::indexes::Indexes;
 use super::repair::repair_plan;
 use super::row_cache::RowCache;
 use super::sessions::Sessions;
@@ -83,32 +84,6 @@ enum Extra {
     /// For queries about the past, or about what is on disk.
     Archive(Box<ArchiveCopy>),
     Status(Box<StatusFacts>),
-}
-
-/// The catalog of the last long query, reused by the next one on the same state.
-#[derive(Debug, Default)]
-pub(super) struct Indexes(Mutex<Option<Arc<Catalog>>>);
-
-impl Indexes {
-    /// Returns the catalog of a state, from the cache if possible.
-    pub(super) fn of(&self, state: State) -> Arc<Catalog> {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*last {
-            Some(catalog) if catalog.state().is_same_copy(&state) => catalog.clone(),
-            _ => {
-                let catalog = Arc::new(Catalog::from(state));
-                *last = Some(catalog.clone());
-                catalog
-            }
-        }
-    }
-
-    /// Drops the cached catalog.
-    pub(super) fn forget(&self) {
-        if let Ok(mut last) = self.0.try_lock() {
-            *last = None;
-        }
-    }
 }
 
 impl LongQuestion {
@@ -187,11 +162,6 @@ impl Service {
             },
             _ => false,
         }
-    }
-
-    /// Drops the catalog cached for long queries, because the state has changed.
-    pub fn forget_indexes(&self) {
-        self.indexes.forget();
     }
 
     /// Takes a snapshot for a long query. Call it after a commit, because the answer must be durable.

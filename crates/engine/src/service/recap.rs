@@ -1,6 +1,7 @@
 //! Reports about the work of all actors: `recap`, `activity` and `agents`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use beads_core::query::{RecapSources, SessionSign, WorkSources};
 use beads_core::{Catalog, Event, Lineage, Timestamp};
@@ -8,6 +9,7 @@ use beads_store::{EventLogCopy, PastEvents, RealDisk};
 
 use super::Service;
 use super::archive::Archive;
+use super::heard_from::HeardFrom;
 use super::reader::Reader;
 use super::sessions::Liveness;
 use crate::failure::Failure;
@@ -18,6 +20,7 @@ use crate::request::{ActivityQuery, Moment, Query, RecapQuery};
 #[derive(Debug, Default)]
 pub(super) struct WorkLog {
     events: EventLogCopy,
+    heard_from: Arc<HeardFrom>,
     store_dir: PathBuf,
     sessions: Vec<SessionSign>,
     /// Since when the sync has been failing, and why.
@@ -33,6 +36,7 @@ impl Archive<'_> {
             since_ms: asked.since.ms(),
             now_ms: self.now_ms,
             events: &events,
+            signs: None,
             sessions: &self.work.sessions,
         };
         let recap = self.catalog.recap(&RecapSources { work, complete, sync_failing });
@@ -64,11 +68,12 @@ impl Archive<'_> {
     /// Returns the actors that hold beads or were heard from since a time.
     pub(super) fn agents(&self, since: Timestamp) -> Answer {
         // Everything older than the log is in the beads themselves: who wrote each field, and when.
-        let events = self.logged_events().events;
+        let signs = self.work.heard_from.signs(&self.work.events, &self.disk());
         let sources = WorkSources {
             since_ms: since.ms(),
             now_ms: self.now_ms,
-            events: &events,
+            events: &[],
+            signs: Some(&signs),
             sessions: &self.work.sessions,
         };
         let workers = self.catalog.workers(&sources);
@@ -77,7 +82,11 @@ impl Archive<'_> {
 
     /// Reads the events of the log.
     fn logged_events(&self) -> PastEvents {
-        self.work.events.read(&RealDisk::read_only(self.work.store_dir.clone()))
+        self.work.events.read(&self.disk())
+    }
+
+    fn disk(&self) -> RealDisk {
+        RealDisk::read_only(self.work.store_dir.clone())
     }
 
     /// Returns the events of the log, and whether they cover the period since a time. If they do not, the
@@ -132,6 +141,7 @@ impl Service {
         let error = self.sync_state.last_error.as_ref();
         WorkLog {
             events: self.replica.copy_events(),
+            heard_from: self.heard_from.clone(),
             store_dir: self.place.store_dir(),
             sessions: self.session_signs(),
             sync_failing: error.map(|error| (error.since_ms, error.message.clone())),

@@ -22,8 +22,8 @@ pub(super) const LONG_LIST: usize = 100;
 /// The maximum size of all rows. Further rows are rendered every time.
 const MAX_BYTES: usize = 24 * 1024 * 1024;
 
-/// Rows are dropped when no long list has been requested for this long.
-const LIFETIME: Duration = Duration::from_secs(60);
+/// Rows are dropped when no long list has been requested for this long, and so are indexes.
+pub(super) const LIFETIME: Duration = Duration::from_secs(60);
 
 /// Rendered rows by bead, and the state that they were rendered from.
 #[derive(Debug, Default)]

@@ -85,7 +85,7 @@ export class BoardView extends View {
       choice('view', [['cards', 'Cards'], ['outline', 'Outline']], isOutline ? 'outline' : 'cards'),
       h('span', {}, h('b', {}, '»'), ' on the critical path'),
       text ? h('span.act', {}, `filter: ${text} `, h('button.btn.word', { type: 'button', 'data-do': 'unfilter' }, 'clear')) : null,
-      h('span.end', {}, `${counted(count, 'bead')}${hidden ? `, ${hidden} not shown` : ''}`));
+      h('span.end', {}, `${counted(count, 'bead')}${isOutline ? outlined(text) : hidden ? `, ${hidden} not shown` : ''}`));
     const then = moment ? h('div.banner.ro', { role: 'status' }, icon('clock'), `The board as it was at ${clock(moment, beads.now())}, as far as the beads tell. `, h('a.act', { href: '#/board' }, 'Back to now')) : null;
     if (!beads.all.size) return [tools, empty('No beads yet.', 'Press ', h('kbd', {}, 'c'), ' to write the first, or import: ', h('code', {}, 'bd import issues.jsonl'), '.')];
     if (!count) return [tools, this.noHits(text)];
@@ -119,7 +119,7 @@ export class BoardView extends View {
     const without = words.map((word) => words.filter((other) => other !== word).join(' '));
     const counts = words.length > 1 ? `${words.map((word) => `${number(this.countOf(word))} ${this.countOf(word) === 1 ? 'matches' : 'match'} ${word}`).join(', ')}. ` : '';
     return h('div.empty', {}, h('p.strong', {}, 'No bead matches ', h('code', {}, text), '.'),
-      h('p', {}, counts, ...words.flatMap((word, index) => [index ? ' or ' : '', h('button.btn.word', { type: 'button', 'data-do': 'filter', 'data-q': without[index] }, `drop ${word}`)]), ' or ', h('button.btn.word', { type: 'button', 'data-do': 'unfilter' }, 'clear the filter'), '.'));
+      h('p', {}, counts, ...words.flatMap((word, index) => [index ? ' or ' : '', h('button.btn.word', { type: 'button', 'data-do': 'filter', 'data-q': without[index] }, `${index ? 'drop' : 'Drop'} ${word}`)]), ' or ', h('button.btn.word', { type: 'button', 'data-do': 'unfilter' }, 'clear the filter'), '.'));
   }
 
   /** @param {string} text @param {string} by @returns {Lane[]} */
@@ -431,4 +431,12 @@ export function stateAt(bead, moment) {
     return other && other.created <= moment && !(other.closed && other.closed <= moment);
   });
   return waits ? 'blocked' : 'ready';
+}
+
+/** How the outline divides the beads, of which it hides none. @param {string} text the filter */
+function outlined(text) {
+  if (text) return '';
+  const groups = beads.epics();
+  const without = groups.find((group) => !group.key)?.members.size ?? 0;
+  return ` in ${counted(groups.filter((group) => group.key).length, 'epic')}${without ? `, ${number(without)} without` : ''}`;
 }

@@ -4,7 +4,7 @@ import { answer, askDue, askMessage, claim, close, cut, fieldName, free, handled
 import { beads } from './beads.js';
 import { h, icon } from './dom.js';
 import { firstOf } from './filter.js';
-import { button, cutLine, empty, head, idLink, timeOf } from './parts.js';
+import { actorName, button, cutLine, empty, head, idLink, timeOf } from './parts.js';
 import { shownState } from './strips.js';
 import { toast } from './toast.js';
 import { View } from './view.js';
@@ -127,7 +127,10 @@ function findingNeeds() {
 function agentNeeds() {
   return (beads.pulse?.agents ?? []).flatMap((agent) => {
     const state = shownState(agent);
-    const held = agent.holds.filter((one) => !one.offered && beads.get(one.id)?.assignee === agent.actor)[0];
+    const all = agent.holds.filter((one) => !one.offered && beads.get(one.id)?.assignee === agent.actor);
+    // The most urgent one; when that is taken back, the next one comes.
+    const [held] = firstOf(all, 1, (a, b) => (beads.get(a.id)?.priority ?? 0) - (beads.get(b.id)?.priority ?? 0) || beads.behind(b.id).size - beads.behind(a.id).size);
+    const more = all.length > 1 ? ` It holds ${counted(all.length - 1, 'more bead')}.` : '';
     if (!held || (state !== 'gone' && state !== 'slow')) return [];
     const bead = beads.get(held.id);
     const data = { bead: held.id, actor: agent.actor };
@@ -138,7 +141,7 @@ function agentNeeds() {
         key: `gone ${agent.actor} ${held.id}`, kind: 'gone', kindWord: 'a gone agent', icon: 'gone', style: 'bad', bead: held.id, actor: agent.actor, since: seen,
         title: `${agent.actor} gave its last sign of life ${duration(beads.now() - seen)} ago and holds a P${bead?.priority ?? ''}`,
         short: `${agent.actor} gave no sign of life for ${duration(beads.now() - seen)}`,
-        text: [idLink(held.id), ` ${held.title}. `, lease > beads.now() ? `No other agent can take it before the lease ends at ${clock(lease, beads.now())}, in ${duration(lease - beads.now())}.` : 'Its lease has ended.'],
+        text: [idLink(held.id), ` ${held.title}. `, lease > beads.now() ? `No other agent can take it before the lease ends at ${clock(lease, beads.now())}, in ${duration(lease - beads.now())}.` : 'Its lease has ended.', more],
         actions: [button('Take back', 'take-back', data), button('Wait for the lease', 'snooze', { key: `gone ${agent.actor} ${held.id}` }, 'word')],
         shortActions: [button('Take back', 'take-back', data)],
       })];
@@ -148,7 +151,7 @@ function agentNeeds() {
       key: `slow ${agent.actor} ${held.id}`, kind: 'slow', kindWord: 'an agent without progress', bead: held.id, actor: agent.actor, since: wrote,
       title: `${agent.actor} answers, but has written nothing for ${duration(beads.now() - wrote)}`,
       short: `${agent.actor} answers, but wrote nothing for ${duration(beads.now() - wrote)}`,
-      text: [idLink(held.id), ` ${held.title}.${lastNote(agent.actor, held.id)} It renews its lease, so this will not end by itself.`],
+      text: [idLink(held.id), ` ${held.title}.${lastNote(agent.actor, held.id)} It renews its lease, so this will not end by itself.${more}`],
       actions: [button('Send message', 'message', data), button('Take back', 'take-back', data), button('Fine, ask again in 2 h', 'snooze', { key: `slow ${agent.actor} ${held.id}` }, 'word')],
       shortActions: [button('Send message', 'message', data), button('Take back', 'take-back', data, 'word')],
     })];
@@ -156,10 +159,11 @@ function agentNeeds() {
 }
 
 function questionNeeds() {
-  return (beads.pulse?.questions ?? []).filter((one) => beads.get(one.id)?.asks).map((one) => need({
+  const asked = (/** @type {any} */ one) => beads.get(one.id)?.asks;
+  return (beads.pulse?.status?.questions ?? []).filter(asked).map((/** @type {any} */ one) => need({
     key: `question ${one.question}`, kind: 'question', kindWord: 'a question', icon: 'person', style: 'bad', bead: one.id, actor: one.asked_by, since: toMs(one.at), question: one,
     title: String(one.text).split('\n')[0], short: `Asked you at ${clock(toMs(one.at), beads.now())}: ${one.text}`,
-    text: [`${one.asked_by} on `, idLink(one.id), ` ${one.title}`, String(one.text).includes('\n') ? `: “${one.text}”` : ''],
+    text: [actorName(one.asked_by), ' on ', idLink(one.id), ` ${one.title}`, String(one.text).includes('\n') ? `: “${one.text}”` : ''],
     shortActions: [button('Answer', 'answer', { bead: one.id })],
   }));
 }
@@ -171,7 +175,7 @@ function conflictNeeds() {
     return need({
       key: `conflict ${one.id}`, kind: 'conflict', kindWord: 'a conflict', icon: 'conflict', style: 'bad', bead: one.bead, since: toMs(one.won_at ?? one.at),
       title: `Two machines wrote the ${fieldName(one.field)} of ${one.bead} at once`,
-      text: ['Now: ', ...marked(after, 'ins'), ` (${one.won_by ?? ''}). Overwritten: `, ...marked(before, 'del'), ` (${one.by}).`],
+      text: ['Now: ', ...marked(after, 'ins'), ' (', actorName(one.won_by ?? ''), '). Overwritten: ', ...marked(before, 'del'), ' (', actorName(one.by), ').'],
       actions: [h('a.btn', { href: `#/bead/${encodeURIComponent(one.bead)}` }, 'Compare'), button('Keep', 'keep', data), button('Restore', 'restore', data)],
     });
   });
@@ -208,7 +212,7 @@ function cycleNeeds() {
       key: `cycle ${ids.join(' ')}`, kind: 'cycle', kindWord: 'a cycle', icon: 'cycle', bead: ids[0], since,
       title: ids.length === 2 ? `${ids[0]} and ${ids[1]} wait for each other` : `${ids.slice(0, 4).join(', ')}${ids.length > 4 ? ' …' : ''} wait for each other`,
       short: `Waits in a cycle with ${ids.slice(1, 4).join(', ')}`,
-      text: [ids.slice(0, 5).map((id) => beads.get(id)?.title ?? id).join(' → '), ' → and back. None of them can start. ', edges.length > 1 ? `The newer edge is ${edges[0].from} → ${edges[0].to}, from ${clock(since, beads.now())}.` : ''],
+      text: [ids.slice(0, 5).map((id) => beads.get(id)?.title ?? id).join(' → '), ` → and back. ${ids.length === 2 ? 'Neither' : 'None of them'} can start. `, edges.length > 1 ? `The newer edge is ${edges[0].from} → ${edges[0].to}, from ${clock(since, beads.now())}.` : ''],
       actions: [...newer, ...others],
       shortActions: edges.slice(0, 1).map((edge) => button('Cut the newer edge', 'cut', data(edge))),
     });

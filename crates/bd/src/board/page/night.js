@@ -52,7 +52,7 @@ export class NightView extends View {
     const reopened = incidents.filter((event) => event.type === 'reopened').length;
     const conflicts = incidents.filter((event) => event.type === 'conflict').length;
     const gone = agents.filter((agent) => shownState(agent) === 'gone').length;
-    const questions = beads.pulse?.questions.length ?? 0;
+    const questions = beads.pulse?.status?.questions?.length ?? 0;
     const error = beads.pulse?.status?.sync?.last_error;
     const trouble = [questions && `${counted(questions, 'question')} ${questions === 1 ? 'waits' : 'wait'} for you`, gone && `${counted(gone, 'agent')} ${gone === 1 ? 'is' : 'are'} gone`, conflicts && `${counted(conflicts, 'write')} ${conflicts === 1 ? 'was' : 'were'} overwritten`, error && `the sync has failed since ${clock(toMs(error.since), beads.now())}`].filter(Boolean);
     return h('p.say1', { role: 'heading', 'aria-level': 1 }, h('b', {}, `${counted(closed.length, 'bead')} closed`), ` in ${duration(beads.now() - since)}${active ? ` by ${active} of ${Math.max(active, agents.length)} agents` : ''}; ${number(created)} created, ${reopened ? number(reopened) : 'none'} reopened. `,
@@ -153,7 +153,7 @@ export class NightView extends View {
           const own = (closedByAgent().get(agent.actor) ?? []).filter((bead) => (bead.closed ?? 0) >= since);
           const median1 = took(own);
           const shapes = () => own.slice(0, 400).flatMap((bead) => [bead.claimed ? s('line.had', { x1: percent(axis, bead.claimed), x2: percent(axis, bead.closed ?? 0), y1: 10, y2: 10 }) : null, s('circle.dot', { cx: percent(axis, bead.closed ?? 0), cy: 10, r: 3 }, s('title', {}, `${clock(bead.closed ?? 0, axis.now)} ${bead.id} ${bead.title}`))]);
-          const held = () => agent.holds.filter((one) => !one.offered).map((one) => s('line.has', { x1: percent(axis, toMs(one.since)), x2: percent(axis, shownState(agent) === 'unknown' ? lastSync() : axis.now), y1: 10, y2: 10 }));
+          const held = () => agent.holds.filter((one) => !one.offered).map((one) => s('line.has', { x1: percent(axis, toMs(one.since)), x2: percent(axis, shownState(agent) === 'unknown' ? Math.max(toMs(one.since), lastSync()) : axis.now), y1: 10, y2: 10 }));
           return [h('div.lab.small.cut', { 'data-key': `l ${agent.actor}` }, h('a', { href: `#/now/agent/${encodeURIComponent(agent.actor)}` }, actorName(agent.actor))), this.parts.get(`c ${agent.actor}`, `${axis.from} ${axis.now} ${at} ${own.length} ${own[own.length - 1]?.closed} ${JSON.stringify(agent.holds)} ${shownState(agent)}`, () => h('div.chart', { 'data-key': `c ${agent.actor}` }, s('svg.line20', { role: 'img', 'aria-label': `${own.length} closed`, height: 20 }, gridLines(axis), shapes(), held(), now(), cursor()))), h('div.lab.end.small', { 'data-key': `e ${agent.actor}` }, h('b', {}, number(own.length)), h('span', {}, median1 ? duration(median1) : '–'))];
         })), cutLine(shown.length, agents.length, 'agents', 'agents'));
   }

@@ -60,7 +60,7 @@ export class NowView extends View {
         h('span.mid', { class: one.style }, icon(one.icon, one.kind)),
         h('span.what', {}, one.bead ? idLink(one.bead) : null, h('a.strong.cut', { href: one.bead ? `#/bead/${encodeURIComponent(one.bead)}` : '#/needs' }, beads.get(one.bead ?? '')?.title ?? one.title)),
         h('span.why.cut', { title: one.short }, one.short),
-        h('span.num.dim', {}, `${number(one.behind)} wait`),
+        h('span.num.dim', {}, one.behind ? `${number(one.behind)} wait` : ''),
         h('span.acts', {}, ...one.shortActions)))),
       shown.length < matters.length ? h('a.rest.small.dim', { href: '#/needs' }, `${number(matters.length - shown.length)} more in Needs you`) : null);
   }

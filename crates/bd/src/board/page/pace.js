@@ -1,8 +1,9 @@
 // How often a tab draws: in proportion to what drawing costs and to how many tabs draw. All tabs together take the same
 // share of the machine, because agents work on it, too.
 
-/** After drawing, this many times as long as that took passes before the next time. */
+/** After drawing, this many times as long as that took passes before the next time, in a tab that is alone and with others. */
 const REST_FACTOR = 4;
+const REST_FACTOR_OF_MANY = 9;
 
 /** The longest rest of a tab that is alone, and with others. */
 const MAX_REST_MS = 1_000;
@@ -25,8 +26,8 @@ export class Pace {
 
   /** How long to wait before drawing again, in milliseconds. */
   rest() {
-    const most = drawing > 1 ? MAX_REST_OF_MANY_MS : MAX_REST_MS;
-    return Math.max(0, this.ended + Math.min(REST_FACTOR * this.took * drawing, most) - performance.now());
+    const [factor, most] = drawing > 1 ? [REST_FACTOR_OF_MANY * drawing, MAX_REST_OF_MANY_MS] : [REST_FACTOR, MAX_REST_MS];
+    return Math.max(0, this.ended + Math.min(factor * this.took, most) - performance.now());
   }
 
   /** Measures what drawing costs, the browser's own part of it included. @param {() => void} draw */

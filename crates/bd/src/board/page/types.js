@@ -56,7 +56,6 @@
  * @property {number} now
  * @property {any} status
  * @property {Agent[]} agents
- * @property {any[]} questions
  * @property {any[]} conflicts
  * @property {{ kind: string, ids: string[] }[]} cycles
  * @property {string[]} queue
