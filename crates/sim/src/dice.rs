@@ -29,6 +29,12 @@ impl Dice {
         usize::try_from(self.below(length as u64)).unwrap_or(0)
     }
 
+    /// Returns a number from −`bound` to `bound`.
+    pub fn within(&mut self, bound: u64) -> i64 {
+        let above = i64::try_from(self.below(2 * bound + 1)).unwrap_or(0);
+        above - i64::try_from(bound).unwrap_or(0)
+    }
+
     /// Returns true with this probability.
     pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent

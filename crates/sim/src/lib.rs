@@ -27,6 +27,7 @@ mod remote;
 mod repository;
 mod run;
 mod shrink;
+mod step;
 mod timeline;
 mod world;
 

@@ -44,15 +44,7 @@ pub struct Scenario {
 }
 
 /// One action on one machine.
-#[derive(Debug, Clone, Copy)]
-pub struct Step {
-    /// The index of the machine.
-    pub machine: usize,
-    /// The seed of its dice.
-    pub dice: u64,
-    /// The action.
-    pub action: Action,
-}
+pub type Step = crate::step::Step<Action>;
 
 /// An action or a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,12 +99,8 @@ impl Scenario {
         let mut dice = Dice::new(seed);
         let machines = 2 + dice.index(6);
         let ahead = dice.chance(30).then(|| dice.index(machines));
-        let step = |dice: &mut Dice| Step {
-            machine: dice.index(machines),
-            dice: dice.roll(),
-            action: Action::from_dice(dice),
-        };
-        let mut steps: Vec<Step> = (0..length).map(|_| step(&mut dice)).collect();
+        let step = |_| Step::from_dice(&mut dice, machines, Action::from_dice);
+        let mut steps: Vec<Step> = (0..length).map(step).collect();
         if seed % DISK_FAULTS_EVERY == DISK_FAULTS_EVERY - 1 {
             add_disk_faults(&mut steps, &mut dice);
         }
@@ -225,8 +213,7 @@ fn years(dice: &mut Dice) -> i64 {
     if dice.chance(30) {
         return 0;
     }
-    let years = i64::try_from(dice.below(2 * MAX_YEARS + 1)).unwrap_or(0);
-    (years - i64::try_from(MAX_YEARS).unwrap_or(0)) * YEAR_MS
+    dice.within(MAX_YEARS) * YEAR_MS
 }
 
 fn fault(dice: &mut Dice) -> Fault {

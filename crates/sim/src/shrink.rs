@@ -1,10 +1,16 @@
 //! Shrinks a failing scenario until it is small enough to read.
 
+use std::fmt::Display;
+
 use crate::run::{Failure, run};
 use crate::scenario::{Scenario, Step};
 
 /// Removes steps, in ever smaller chunks, as long as the run still fails. `run` returns the failure, if any.
-pub fn shrink_steps<S: Clone, F>(steps: Vec<S>, failure: F, run: impl Fn(&[S]) -> Option<F>) -> (Vec<S>, F) {
+fn shrink_steps<S: Clone>(
+    steps: Vec<S>,
+    failure: Failure,
+    run: impl Fn(&[S]) -> Option<Failure>,
+) -> (usize, Failure) {
     let (mut smallest, mut why) = (steps, failure);
     let mut piece = smallest.len().div_ceil(2);
     while piece > 0 {
@@ -19,29 +25,31 @@ pub fn shrink_steps<S: Clone, F>(steps: Vec<S>, failure: F, run: impl Fn(&[S]) -
         }
         piece /= 2;
     }
-    (smallest, why)
+    (smallest.len(), why)
 }
 
-/// Returns the smallest scenario found that still fails, and its failure.
-pub fn shrink(scenario: &Scenario, failure: Failure) -> (Scenario, Failure) {
-    // Steps after the failing one never ran.
-    let mut steps = scenario.steps.clone();
-    steps.truncate(failure.trace.len().max(1));
-    let with = |steps: &[Step]| Scenario { steps: steps.to_vec(), ..scenario.clone() };
-    let (steps, why) = shrink_steps(steps, failure, |steps| run(&with(steps)).err());
-    (with(&steps), why)
+/// Returns a report of a failure for people, with only the steps that matter. `run` runs other steps on the same
+/// machines.
+pub fn report<S: Clone>(
+    (seed, machines): (u64, impl Display),
+    steps: &[S],
+    failure: Failure,
+    run: impl Fn(&[S]) -> Option<Failure>,
+) -> String {
+    let mut text = format!("seed {seed} with {} steps: {}\n", steps.len(), failure.message);
+    // Every step that ran is a line of the trace.
+    let ran = failure.trace.len().min(steps.len());
+    let (left, why) = shrink_steps(steps[..ran].to_vec(), failure, run);
+    text.push_str(&format!("shrunk to {left} steps on {machines}: {}\n", why.message));
+    for line in why.trace {
+        text.push_str(&format!("  {line}\n"));
+    }
+    text
 }
 
 /// Returns a report of a failure for people.
 pub fn describe(scenario: &Scenario, failure: Failure) -> String {
-    let steps = scenario.steps.len();
-    let (smallest, why) = shrink(scenario, failure);
-    let mut text = format!("seed {} with {steps} steps: {}\n", scenario.seed, why.message);
-    text.push_str(&format!("shrunk to {} steps on {} machines:\n", smallest.steps.len(), smallest.machines));
-    for line in &why.trace {
-        text.push_str("  ");
-        text.push_str(line);
-        text.push('\n');
-    }
-    text
+    let with = |steps: &[Step]| Scenario { steps: steps.to_vec(), ..scenario.clone() };
+    let machines = format!("{} machines", scenario.machines);
+    report((scenario.seed, machines), &scenario.steps, failure, |steps| run(&with(steps)).err())
 }

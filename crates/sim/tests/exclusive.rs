@@ -38,7 +38,7 @@ fn a_lease_clock_that_stops_during_sleep_is_caught() {
     let caught = (0..SEEDS).find_map(|seed| {
         let mut scenario = ClaimScenario::from_seed(seed, STEPS);
         scenario.clocks_stop = true;
-        scenario.run().err().map(|(message, _)| message)
+        scenario.run().err().map(|failure| failure.message)
     });
     let signs = ["two confirmed claims", "was handed out again"];
     assert!(caught.is_some_and(|message| signs.iter().any(|sign| message.contains(sign))));

@@ -42,7 +42,7 @@ fn every_planted_bug_is_caught() {
         let caught = (0..SEEDS).find_map(|seed| {
             let mut scenario = HubScenario::from_seed(seed, STEPS);
             scenario.bug = Some(bug);
-            scenario.run().err().map(|(message, _)| (seed, message))
+            scenario.run().err().map(|failure| (seed, failure.message))
         });
         let (seed, message) = caught.unwrap_or_else(|| panic!("{bug:?} is not caught"));
         eprintln!("{bug:?}: seed {seed}: {}", message.chars().take(110).collect::<String>());

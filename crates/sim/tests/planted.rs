@@ -3,7 +3,7 @@
 use beads_core::planted::{Bug, plant};
 use beads_sim::claims::{self, ClaimScenario};
 use beads_sim::default_seeds::{REGRESSION_SEEDS, SEEDS, STEPS};
-use beads_sim::{Scenario, directed, run};
+use beads_sim::{Failure, Scenario, directed, run};
 
 /// A seed that finds a violation, and its message.
 type Caught = Option<(u64, String)>;
@@ -21,7 +21,7 @@ fn caught() -> Caught {
 /// The same for the default run of claim refs.
 fn caught_among_claims() -> Caught {
     (0..claims::SEEDS).find_map(|seed| {
-        let (message, _) = ClaimScenario::from_seed(seed, claims::STEPS).run().err()?;
+        let Failure { message, .. } = ClaimScenario::from_seed(seed, claims::STEPS).run().err()?;
         Some((seed, message))
     })
 }

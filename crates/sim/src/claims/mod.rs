@@ -24,5 +24,5 @@ pub const STEPS: usize = 120;
 /// Runs one seed. `Ok` is the trace; `Err` is a report with the seed and a shrunk trace.
 pub fn run_seed(seed: u64, steps: usize) -> Result<Vec<String>, String> {
     let scenario = ClaimScenario::from_seed(seed, steps);
-    scenario.run().map_err(|(message, trace)| scenario.describe(message, trace))
+    scenario.run().map_err(|failure| scenario.describe(failure))
 }

@@ -16,6 +16,7 @@ use crate::faults::Faults;
 use crate::ledger::ParsedSnapshot;
 use crate::machine::Violation;
 use crate::repository::SimRepository;
+use crate::run::Failure;
 use crate::world::SimWorld;
 
 const START_MS: u64 = 1_700_000_000_000;
@@ -45,12 +46,12 @@ pub(super) struct ClaimRun {
 }
 
 impl ClaimScenario {
-    /// Runs to the end. `Ok` is the trace; `Err` is the violation and the trace up to it.
-    pub fn run(&self) -> Result<Vec<String>, (String, Vec<String>)> {
+    /// Runs to the end. `Ok` is the trace; `Err` is the violation with the trace up to it.
+    pub fn run(&self) -> Result<Vec<String>, Failure> {
         let mut run = ClaimRun::new(self);
         match run.run_to_end(self) {
             Ok(()) => Ok(run.trace),
-            Err(violation) => Err((violation, run.trace)),
+            Err(message) => Err(Failure { message, trace: run.trace }),
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use super::node::{LEASE_MS, Scope};
 use crate::dice::Dice;
-use crate::shrink::shrink_steps;
+use crate::run::Failure;
+use crate::shrink::report;
 
 /// The maximum error of a wall clock, in either direction: many leases.
 const MAX_APART_MS: u64 = 20 * LEASE_MS;
@@ -20,12 +21,7 @@ pub struct ClaimScenario {
 }
 
 /// One action on one machine.
-#[derive(Debug, Clone, Copy)]
-pub struct Step {
-    pub machine: usize,
-    pub dice: u64,
-    pub action: Action,
-}
+pub type Step = crate::step::Step<Action>;
 
 /// An action or a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,27 +53,18 @@ impl ClaimScenario {
     pub fn from_seed(seed: u64, length: usize) -> Self {
         let mut dice = Dice::new(seed ^ 0xc1a1);
         let count = 3 + dice.index(3);
-        let machines: Vec<_> = (0..count).map(|index| (scope(index, &mut dice), apart(&mut dice))).collect();
-        let step = |dice: &mut Dice| Step {
-            machine: dice.index(count),
-            dice: dice.roll(),
-            action: Action::from_dice(dice),
-        };
-        let steps = (0..length).map(|_| step(&mut dice)).collect();
+        let machines: Vec<_> =
+            (0..count).map(|index| (scope(index, &mut dice), dice.within(MAX_APART_MS))).collect();
+        let action = Action::from_dice;
+        let steps = (0..length).map(|_| Step::from_dice(&mut dice, count, action)).collect();
         Self { seed, machines, clocks_stop: false, steps }
     }
 
     /// Returns a report of a failure for people, with only the steps that matter.
-    pub fn describe(&self, message: String, trace: Vec<String>) -> String {
+    pub fn describe(&self, failure: Failure) -> String {
         let with = |steps: &[Step]| Self { steps: steps.to_vec(), ..self.clone() };
-        let run = |steps: &[Step]| with(steps).run().err();
-        let (steps, (message, trace)) = shrink_steps(self.steps.clone(), (message, trace), run);
-        let (steps, machines) = (steps.len(), &self.machines);
-        let mut text = format!("seed {}: {message}\nshrunk to {steps} steps on {machines:?}:\n", self.seed);
-        for line in trace {
-            text.push_str(&format!("  {line}\n"));
-        }
-        text
+        let machines = format!("{:?}", self.machines);
+        report((self.seed, machines), &self.steps, failure, |steps| with(steps).run().err())
     }
 }
 
@@ -89,11 +76,6 @@ fn scope(index: usize, dice: &mut Dice) -> Scope {
         5 | 6 => Scope::Old,
         _ => Scope::Remote,
     }
-}
-
-fn apart(dice: &mut Dice) -> i64 {
-    let off = i64::try_from(dice.below(2 * MAX_APART_MS + 1)).unwrap_or(0);
-    off - i64::try_from(MAX_APART_MS).unwrap_or(0)
 }
 
 impl Action {
