@@ -1658,7 +1658,7 @@ export interface HubStatusAnswer {
   error: string | null;
   /** The code of that error. */
   error_code: string | null;
-  /** How long grants are held at most. */
+  /** The longest that grants are still held. */
   hold_ms: number | null;
   /** Whether grants are held since the last failover. */
   holding: boolean;

@@ -109,7 +109,7 @@ impl Encoder {
     }
 
     /// Drops the lines of the beads if they take at least `min_bytes`, and the state holds nearly all of them
-    /// anyway, as one does that was opened from its [cache](crate::StateCache). A large store would need twice
+    /// anyway, as a state opened from its [cache](crate::StateCache) does. A large store would need twice
     /// the memory otherwise. The next state is encoded from the lines that it holds.
     pub fn drop_copies(&mut self, min_bytes: usize) {
         let Some(last) = &mut self.last else { return };

@@ -43,7 +43,7 @@ pub(crate) fn check_bead(id: &BeadId, lineage: &Lineage, bead: &Bead) -> Result<
     Ok(())
 }
 
-/// Returns a bead after a change; `None` if there is no bead then either.
+/// Returns a bead after a change; `None` if there still is no bead.
 fn patched(known: Option<&SharedBead>, patch: &Patch) -> Option<Bead> {
     let Some(bead) = known else { return patch.clone().into_bead() };
     let mut bead = bead.as_ref().clone();

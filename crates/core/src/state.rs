@@ -72,9 +72,11 @@ impl State {
         self.beads.is_same_copy(&other.beads)
             && self.edges.is_same_copy(&other.edges)
             && self.prefix == other.prefix
-            && self.conflicts.len() == other.conflicts.len()
+            && self.conflicts == other.conflicts
             && self.gc_floor == other.gc_floor
             && self.settings == other.settings
+            && self.store_id == other.store_id
+            && self.format_version == other.format_version
     }
 
     /// Shares the memory of beads and edges that are equal in `other`. This changes nothing in the state, and makes

@@ -179,8 +179,10 @@ fn dismissing_a_conflict_changes_no_bead() {
     ben.catalog = merged(ann.state(), ben.state(), Some(&base)).into();
     let id = ben.state().conflicts().keys().next().unwrap().clone();
     let dismiss = Op::ConflictDismiss(ConflictDismiss { id: id.clone() });
+    let before = ben.state().clone();
     let delta = ben.run(4_000, &dismiss);
     assert!(delta.beads.is_empty());
+    assert!(!before.is_same_copy(ben.state()) && before.is_same_copy(&before.clone()));
     let kept = &ben.state().conflicts()[&id];
     assert_eq!(kept.dismissed.as_ref().unwrap().by(), &actor("ben"));
     assert_eq!(kept.value, json!("from ann"));

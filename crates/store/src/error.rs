@@ -267,7 +267,7 @@ pub enum Error {
     HubRefused(String),
 
     /// The hub sent something that cannot be decoded or exceeds a limit.
-    #[error("cannot use what the hub sent: {0}; nothing was changed here")]
+    #[error("cannot use what the hub sent: {0}; nothing was lost, and what came before it was taken")]
     HubInvalid(String),
 
     /// The address of the hub is not valid. The message does not repeat it, because it may hold a password.

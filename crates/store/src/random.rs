@@ -1,4 +1,4 @@
-//! Random bytes of the system. The crate getrandom finds no system call to use in a static binary, and opens files in `/dev`
+//! Random bytes from the system. The getrandom crate finds no system call to use in a static binary, and opens files in `/dev`
 //! instead, which a container or a chroot may lack.
 
 use std::io;

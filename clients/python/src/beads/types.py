@@ -1772,7 +1772,7 @@ class HubStatusAnswer(TypedDict):
     error: Union[str, None]
     # The code of that error.
     error_code: Union[str, None]
-    # How long grants are held at most.
+    # The longest that grants are still held.
     hold_ms: Union[int, None]
     # Whether grants are held since the last failover.
     holding: bool

@@ -29,6 +29,19 @@ fn ids_may_be_abbreviated_and_lists_filtered_by_bead() {
 }
 
 #[test]
+fn a_daemon_forgets_a_conflict_once_it_is_dismissed() {
+    let (mut bd, _remote, _) = loser();
+    bd.switch(Mode::Daemon);
+    let recap = || {
+        let recap = bd.json(&["recap"]);
+        (recap["conflicts"][0]["dismissed"].clone(), recap["waiting"].as_array().map(Vec::len))
+    };
+    assert_eq!(recap(), (false.into(), Some(1)));
+    bd.json(&["conflicts", "dismiss", "--all"]);
+    assert_eq!(recap(), (true.into(), Some(0)));
+}
+
+#[test]
 fn all_conflicts_are_dismissed_at_once() {
     let (bd, _remote, id) = loser();
     let other = bd.create(&["another"]);

@@ -80,9 +80,25 @@ fn a_long_answer_shows_what_was_written_before() {
     }
 }
 
-/// Counts the answers that another client gets while a request is executed. A daemon that executes the
-/// request on its engine thread gives none.
+/// How many answers another client must get while a request is executed. A daemon that executes the request on its
+/// engine thread gives one at most.
+const ANSWERS: usize = 3;
+
+/// Counts the answers that another client gets while a request is executed. On a busy machine that client may not run
+/// meanwhile, so a request that changes nothing is repeated.
 fn answers_meanwhile(bd: &Sandbox, call: &Value, bystander: &Bystander) -> (usize, Value) {
+    let attempts = if call.to_string().contains(r#""dry_run":false"#) { 1 } else { 20 };
+    let mut last = answers_to_one(bd, call, bystander);
+    for _ in 1..attempts {
+        if last.0 >= ANSWERS {
+            break;
+        }
+        last = answers_to_one(bd, call, bystander);
+    }
+    last
+}
+
+fn answers_to_one(bd: &Sandbox, call: &Value, bystander: &Bystander) -> (usize, Value) {
     let mut slow = ask(bd, call, "value");
     let (done, answered) = (AtomicBool::new(false), AtomicUsize::new(0));
     let reply = std::thread::scope(|scope| {
@@ -132,7 +148,7 @@ fn history_validation_and_files_do_not_delay_others() {
     for (call, expected) in calls {
         let (answered, reply) = answers_meanwhile(&bd, &call, &bystander);
         assert!(reply["result"].pointer(expected).is_some(), "{call}: {reply}");
-        assert!(answered >= 3, "{call}: another client got {answered} answers before this one");
+        assert!(answered >= ANSWERS, "{call}: another client got {answered} answers before this one");
     }
     assert_eq!(bd.json(&["count"])["count"], 8_001);
     assert_eq!(bd.daemon_pid(), Some(bystander.pid), "the daemon was not replaced");
@@ -218,14 +234,14 @@ fn a_rescue_file_and_a_repair_plan_do_not_delay_others() {
     for (dry_run, count) in [(true, 1), (false, 4_001)] {
         let (answered, reply) = rescue(true, dry_run);
         assert_eq!(reply["result"]["added"], 4_000, "{reply}");
-        assert!(answered >= 3, "{reply}: another client got {answered} answers before this one");
+        assert!(answered >= ANSWERS, "{reply}: another client got {answered} answers before this one");
         assert_eq!(bd.json(&["count"])["count"], count);
     }
     assert!(!file.exists(), "an imported file is renamed");
     assert_eq!(bd.json(&["status"])["unsaved"], 0, "it is saved together with the checkpoint");
     let (answered, plan) = answers_meanwhile(&bd, &json!({"repair": {"apply": false}}), &bystander);
     assert_eq!(plan["result"]["damage"], json!([]), "{plan}");
-    assert!(answered >= 3, "another client got {answered} answers before the plan");
+    assert!(answered >= ANSWERS, "another client got {answered} answers before the plan");
     assert_eq!(bd.json(&["validate"]), json!([]));
     assert_eq!(bd.daemon_pid(), Some(bystander.pid), "the daemon was not replaced");
 }

@@ -33,8 +33,7 @@ impl<'a> Hidden<'a> {
     }
 
     /// Writes a request as a client would and returns the file, which keeps its lock.
-    fn post(&self, name: &str, title: &str, deadline_ms: u64, locked: bool) -> File {
-        let call = json!({"mutate": {"ops": [{"op": "create", "title": title}]}});
+    fn post(&self, name: &str, call: &Value, deadline_ms: u64, locked: bool) -> File {
         let frame = json!({"client": env!("CARGO_PKG_VERSION"), "actor": "eve", "call": call});
         let path = self.directory().join(format!("{name}.tmp"));
         let mut file = File::create_new(&path).unwrap();
@@ -51,6 +50,10 @@ impl Drop for Hidden<'_> {
     fn drop(&mut self) {
         std::fs::rename(&self.away, self.bd.runtime_dir()).unwrap();
     }
+}
+
+fn create(title: &str) -> Value {
+    json!({"mutate": {"ops": [{"op": "create", "title": title}]}})
 }
 
 fn titles(listed: &Value) -> Vec<&str> {
@@ -97,6 +100,17 @@ fn settings_that_reach_outside_a_sandbox_are_not_changed_through_files() {
         hidden.run(&["config", "set", key, value]).failed(key, "permission_denied");
         hidden.run(&["config", "unset", key]).failed(key, "permission_denied");
     }
+    // A call inside of another one reaches no further.
+    let set = json!({"config_set": {"key": "pager", "value": "touch x; cat"}});
+    for (name, call) in
+        [("waits", json!({"wait": {"ms": 1, "call": set}})), ("confirms", json!({"confirm": {"call": set}}))]
+    {
+        let _waits = hidden.post(name, &call, u64::MAX / 2, true);
+        let answer = hidden.directory().join(name).with_extension("answer");
+        wait_until("it is answered", || answer.exists());
+        let answer = std::fs::read_to_string(&answer).unwrap();
+        assert!(answer.contains("permission_denied"), "{answer}");
+    }
     hidden.run(&["config", "set", "claim.lease", "1h"]).succeeded("claim.lease");
     let settings = hidden.run(&["config", "list"]).succeeded("list").value();
     assert_eq!((&settings["pager"], &settings["claim.lease"]), (&json!(""), &json!("1h")));
@@ -110,8 +124,8 @@ fn requests_of_clients_that_left_never_run_not_even_after_a_restart() {
     let waited = {
         let hidden = Hidden::new(&bd);
         hidden.run(&["list"]).succeeded("list");
-        hidden.post("a", "No client waits", later, false);
-        let _past = hidden.post("b", "Too late", 1, true);
+        hidden.post("a", &create("No client waits"), later, false);
+        let _past = hidden.post("b", &create("Too late"), 1, true);
         hidden.run(&["create", "Second"]).succeeded("create");
         wait_until("both are taken", || std::fs::read_dir(hidden.directory()).unwrap().count() == 0);
         hidden.directory()

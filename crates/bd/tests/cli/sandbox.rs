@@ -84,6 +84,11 @@ impl Sandbox {
         &self.cwd
     }
 
+    /// Changes how later commands run.
+    pub fn switch(&mut self, mode: Mode) {
+        self.mode = mode;
+    }
+
     /// Changes the directory in which later commands run.
     pub fn enter(&mut self, directory: &Path) {
         directory.clone_into(&mut self.cwd);

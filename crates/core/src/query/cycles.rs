@@ -24,8 +24,8 @@ impl Catalog {
         cycles
     }
 
-    /// Returns live beads among which are all that are in a cycle, and almost always none: those that are left when
-    /// beads that wait for none of the others are taken away again and again.
+    /// Returns a superset of the live beads in cycles, which is almost always empty: those that are left when beads
+    /// that wait for none of the others are taken away again and again.
     fn possibly_in_cycles(&self, kind: EdgeKind) -> BTreeSet<&Lineage> {
         let mut left: BTreeMap<&Lineage, usize> = BTreeMap::new();
         let mut sources: BTreeMap<&Lineage, Vec<&Lineage>> = BTreeMap::new();

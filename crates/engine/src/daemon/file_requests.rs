@@ -129,6 +129,7 @@ fn check_reach(call: &Call) -> Result<(), Failure> {
             );
             Err(Failure::new(Code::PermissionDenied, message))
         }
+        Call::Wait { call, .. } | Call::Confirm { call } => check_reach(call),
         _ => Ok(()),
     }
 }

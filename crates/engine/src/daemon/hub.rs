@@ -177,7 +177,9 @@ impl Engine {
             }
             Event::Appended(cursor) => {
                 if let Some(Call::Append { outgoing, .. }) = self.hub.call.take() {
-                    self.service.hub_back();
+                    if self.is_hub_attached() {
+                        self.service.hub_back();
+                    }
                     self.service.hub_appended(&outgoing, &cursor)?;
                 }
             }

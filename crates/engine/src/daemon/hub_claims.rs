@@ -156,7 +156,9 @@ impl Engine {
 
     pub(super) fn on_hub_claim(&mut self, answer: ClaimAnswer) -> Option<Stopped> {
         let Some(Call::Claim { request, claiming, .. }) = self.hub.call.take() else { return None };
-        self.service.hub_back();
+        if self.is_hub_attached() {
+            self.service.hub_back();
+        }
         let HubClaiming { claiming, deadline, .. } = *claiming;
         let now = Instant::now();
         let retry = match answer {

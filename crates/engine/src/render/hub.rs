@@ -50,7 +50,7 @@ pub struct HubStatusAnswer {
     pub holding: bool,
     /// The number of machines that grants wait for: those seen lately that have not attached again.
     pub awaited_machines: Option<u64>,
-    /// How long grants are held at most.
+    /// The longest that grants are still held.
     pub hold_ms: Option<u64>,
     /// Whether the server has a synchronous standby. Without one, a failover may lose grants.
     pub synchronous_standby: Option<bool>,
@@ -90,9 +90,13 @@ impl HubStatusAnswer {
         add("table bytes", self.table_bytes);
         add("epoch", self.epoch);
         if self.holding {
-            let machines = counted(self.awaited_machines.unwrap_or_default(), "machine");
+            let awaited = self.awaited_machines.unwrap_or_default();
+            let machines = counted(awaited, "machine");
+            let have = if awaited == 1 { "has" } else { "have" };
             let seconds = self.hold_ms.unwrap_or_default().div_ceil(1_000);
-            lines.push(format!("grants: held until {machines} attached again, for at most {seconds} s"));
+            lines.push(format!(
+                "grants: held until {machines} {have} attached again, for at most {seconds} s"
+            ));
         }
         match self.synchronous_standby {
             Some(true) => lines.push("synchronous standby: yes".to_owned()),

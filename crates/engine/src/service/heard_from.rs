@@ -20,10 +20,12 @@ impl HeardFrom {
     /// Takes in the events that were not read yet and returns all signs of life.
     pub(super) fn signs<D: Disk>(&self, log: &EventLogCopy, disk: &D) -> Signs {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for event in &log.read_since(disk, &known.until).events {
-            known.signs.note(event);
+        let past = log.read_since(disk, &known.until);
+        past.events.iter().for_each(|event| known.signs.note(event));
+        // What could not be read is read again the next time.
+        if past.without_gap {
+            known.until = log.cursor().clone();
         }
-        known.until = log.cursor().clone();
         known.signs.clone()
     }
 }

@@ -11,7 +11,7 @@ fn history(seed: u64) -> State {
     machine_with_history(seed).replica.expect("it is open").catalog().state().clone()
 }
 
-/// Returns whole stores, and what one of them lacks of another.
+/// Returns whole stores, and what one lacks that the next one has.
 pub fn corpus() -> Vec<Vec<u8>> {
     let states: Vec<State> = (0..6).map(history).collect();
     let whole = states.iter().map(|state| Delta::between(&State::default(), state));

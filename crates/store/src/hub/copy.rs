@@ -263,12 +263,17 @@ impl HubCopy {
 impl HubRow {
     /// Says which delta cannot be used, and why: the administrator of the hub has to remove it.
     fn refusal(&self, error: &Error) -> String {
-        let reason = match error {
-            Error::HubInvalid(reason) => reason.clone(),
-            other => other.to_string(),
-        };
-        format!("delta {} of machine {}: {reason}", self.cursor.n, self.replica)
+        refusal(self.cursor.n, &self.replica, error)
     }
+}
+
+/// Says which delta of which machine cannot be used, and why.
+pub(super) fn refusal(number: u64, replica: &str, error: &Error) -> String {
+    let reason = match error {
+        Error::HubInvalid(reason) => reason.clone(),
+        other => other.to_string(),
+    };
+    format!("delta {number} of machine {replica}: {reason}")
 }
 
 impl Grant {

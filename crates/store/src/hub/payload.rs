@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_delta_is_refused() {
+    fn what_is_not_a_delta_is_refused() {
         let nested = delta(&format!(r#"{{"settings":{}}}"#, "[".repeat(200_000)));
         for payload in ["", "garbage", "{}", r#"{"version":1}"#, &delta(r#"{"evil":1}"#), &nested] {
             refused(payload);

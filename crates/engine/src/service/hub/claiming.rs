@@ -11,7 +11,7 @@ use crate::failure::{Code, Failure};
 use crate::service::Service;
 use crate::service::exclusive::{ClaimJob, NextStep, Picked};
 
-/// Why a claim fails that the hub did not decide in time.
+/// Why a claim that the hub did not decide in time fails.
 pub const UNDECIDED: &str = "it did not answer within the setting claim.timeout";
 
 /// Returns why a claim fails while the hub holds grants, at most for a time.

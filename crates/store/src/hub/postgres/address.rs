@@ -76,8 +76,8 @@ impl Address {
 
     /// Fails if a URL contains a password, which would be stored, or visible in the list of processes.
     pub fn refuse_password(url: &str) -> Result<()> {
-        let bad =
-            "it must not contain a password; put that into ~/.pgpass or PGPASSWORD. Nothing was changed";
+        let bad = "it must not contain a password; put that into ~/.pgpass or PGPASSWORD, and write an @ in a name as %40. Nothing \
+             was changed";
         if has_password(url) { Err(Error::HubAddress(bad.to_owned())) } else { Ok(()) }
     }
 

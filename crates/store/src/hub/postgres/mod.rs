@@ -18,6 +18,7 @@ use tokio_postgres::{AsyncMessage, Client, Row};
 pub use address::Address;
 pub use schema::{install, install_sql, store_fence, store_status};
 
+use super::copy::refusal;
 use super::{
     Attached, ClaimAnswer, ClaimNews, ClaimRequest, Fetched, Grant, HUB_VERSION, Hub, HubCursor, HubHistory,
     HubRow, Member, RowContent,
@@ -291,6 +292,7 @@ impl Hub for PostgresHub {
 /// Parses a delta, which is untrusted.
 fn hub_row(row: &Row) -> Result<HubRow> {
     let cursor = HubCursor { n: number(row, 0)?, token: column(row, 1)? };
+    let replica: String = column(row, 2)?;
     let content = match column::<Option<Vec<u8>>>(row, 8)? {
         Some(payload) => RowContent::Payload(payload),
         None => {
@@ -298,11 +300,12 @@ fn hub_row(row: &Row) -> Result<HubRow> {
                 let fence = (column(row, 5)?, column(row, 6)?);
                 Grant::parse(column(row, 3)?, column(row, 4)?, fence, column(row, 7)?)
             };
-            let refused = |error: Error| Error::HubInvalid(format!("delta {}: {error}", cursor.n));
-            RowContent::Grant(grant().map_err(refused)?)
+            RowContent::Grant(
+                grant().map_err(|error| Error::HubInvalid(refusal(cursor.n, &replica, &error)))?,
+            )
         }
     };
-    Ok(HubRow { cursor, replica: column(row, 2)?, content })
+    Ok(HubRow { cursor, replica, content })
 }
 
 fn columns(cursor: &HubCursor) -> (i64, &str) {
