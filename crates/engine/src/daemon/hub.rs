@@ -97,7 +97,7 @@ impl Engine {
         std::thread::spawn(move || worker.run());
     }
 
-    fn is_hub_attached(&mut self) -> bool {
+    pub(super) fn is_hub_attached(&mut self) -> bool {
         self.service.hub_session().is_some_and(|session| session.is_attached())
     }
 
