@@ -1,11 +1,12 @@
 #!/bin/sh
-# Installs bd and bb into ~/.local: install.sh [--version V] [--prefix DIR] [--uninstall]
+# Installs bd and bb into ~/.local: install.sh [--version V] [--prefix DIR] [--force] [--uninstall]
 #
 # Takes the archive of a release, compares its SHA-256 with SHA256SUMS, and unpacks it. The script of a later release
-# upgrades. In a directory with the files of a release, it installs those. Otherwise it downloads them: BEADS_URL is the
-# address below which the releases are ($BEADS_URL/v<version>/<file>; file:///… works, too), and its default is the address
-# that the release was built for. Without --version, the script of a release installs that release; the one of a checkout
-# reads the newest version from $BEADS_URL/latest.
+# upgrades. A bd or bb that this script did not install is kept: the script stops, and with --force it renames the file to
+# bd.old or bb.old. In a directory with the files of a release, it installs those. Otherwise it downloads them: BEADS_URL is
+# the address below which the releases are ($BEADS_URL/v<version>/<file>; file:///… works, too), and its default is the
+# address that the release was built for. Without --version, the script of a release installs that release; the one of a
+# checkout reads the newest version from $BEADS_URL/latest.
 set -eu
 export LC_ALL=C
 
@@ -17,6 +18,7 @@ prefix=${PREFIX:-$HOME/.local}
 url=${BEADS_URL:-$release_url}
 version=
 action=install
+force=
 
 fail() {
     echo "install.sh: $1" >&2
@@ -24,15 +26,25 @@ fail() {
 }
 
 usage() {
-    echo "usage: install.sh [--version V] [--prefix DIR] [--uninstall]"
+    echo "usage: install.sh [--version V] [--prefix DIR] [--force] [--uninstall]"
+}
+
+describe_options() {
+    usage
+    echo
+    echo "  --version V   install this version instead of the one of this script, or the newest"
+    echo "  --prefix DIR  install below DIR instead of ~/.local"
+    echo "  --force       replace a bd or bb that this script did not install, and keep it as bd.old or bb.old beside it"
+    echo "  --uninstall   remove the files that this script installed below DIR"
 }
 
 while [ $# -gt 0 ]; do
     case $1 in
-    --version) [ $# -ge 2 ] || fail "--version needs a value"; version=$2; shift 2 ;;
-    --prefix) [ $# -ge 2 ] || fail "--prefix needs a value"; prefix=$2; shift 2 ;;
+    --version) [ -n "${2:-}" ] || fail "--version needs a value"; version=$2; shift 2 ;;
+    --prefix) [ -n "${2:-}" ] || fail "--prefix needs a value"; prefix=$2; shift 2 ;;
+    --force) force=yes; shift ;;
     --uninstall) action=uninstall; shift ;;
-    -h | --help) usage; exit 0 ;;
+    -h | --help) describe_options; exit 0 ;;
     *) usage >&2; fail "unknown option $1" ;;
     esac
 done
@@ -40,7 +52,16 @@ case $prefix in
 /*) ;;
 *) prefix=$PWD/$prefix ;;
 esac
-receipt=$prefix/share/beads/receipt
+given_prefix=$prefix
+
+# Spells the prefix without links, dots and doubled slashes, so that every run writes the same paths into the receipt.
+resolve_prefix() {
+    if [ -d "$prefix" ]; then
+        prefix=$(CDPATH='' cd -- "$prefix" && pwd -P)
+    fi
+    receipt=$prefix/share/beads/receipt
+}
+resolve_prefix
 
 # Removes the files that the receipt lists, and the directories that are empty then.
 remove_listed() {
@@ -54,17 +75,40 @@ remove_listed() {
 if [ "$action" = uninstall ]; then
     [ -f "$receipt" ] || fail "$receipt does not exist: nothing was installed here by this script"
     remove_listed "$receipt"
-    echo "removed bd and bb from $prefix; stores and settings are untouched (bd uninstall, in each repository, removes those)"
+    echo "removed bd and bb from $given_prefix; stores and settings are untouched (bd uninstall, in each repository, removes those)"
     exit 0
 fi
 
+exists() { # FILE, also a link that leads nowhere
+    [ -e "$1" ] || [ -L "$1" ]
+}
+
+# Another program may have the same name: the installer of the Go bd uses ~/.local/bin/bd, too.
+foreign=
+for program in bd bb; do
+    file=$prefix/bin/$program
+    if ! exists "$file" || grep -Fqx -e "$file" -e "$given_prefix/bin/$program" "$receipt" 2>/dev/null; then
+        continue
+    fi
+    [ -n "$force" ] || fail "$file exists, but this script did not install it; nothing was changed. Remove it, choose another \
+directory with --prefix DIR, or pass --force, which keeps it as $file.old"
+    ! exists "$file.old" || fail "$file cannot be kept as $file.old, because that exists; nothing was changed. Move it away"
+    foreign="$foreign $program"
+done
+
+# An https address must not lead to an unencrypted one, because the sums come the same way.
 fetch() { # URL FILE
+    https=
+    [ "${1#https://}" = "$1" ] || https=yes
     if [ "${1#file://}" != "$1" ]; then
         cp "${1#file://}" "$2"
     elif command -v curl >/dev/null 2>&1; then
-        curl --fail --silent --show-error --location --output "$2" "$1"
-    elif command -v wget >/dev/null 2>&1; then
+        curl ${https:+--proto =https --proto-redir =https} --fail --silent --show-error --location --output "$2" "$1"
+    elif command -v wget >/dev/null 2>&1 && [ -z "$https" ]; then
         wget --quiet --output-document="$2" "$1"
+    elif command -v wget >/dev/null 2>&1; then
+        # wget has no such options, but prints where it was sent.
+        wget -q -S -O "$2" "$1" 2>"$scratch/headers" && ! grep -Eiq '^ *location: *(http|ftp):' "$scratch/headers"
     else
         fail "curl or wget is needed"
     fi || fail "cannot read $1; nothing was changed"
@@ -92,7 +136,8 @@ directory=
 if [ "${0##*/}" = install.sh ] && [ -f "$0" ]; then
     directory=$(cd "$(dirname "$0")" && pwd)
 fi
-if [ -z "${BEADS_URL:-}$version" ] && [ -n "$directory" ] && [ -f "$directory/SHA256SUMS" ]; then
+if [ -z "${BEADS_URL:-}" ] && [ "${version:-$release_version}" = "$release_version" ] &&
+    [ -n "$directory" ] && [ -f "$directory/SHA256SUMS" ]; then
     files=file://$directory
     version=$release_version
 else
@@ -116,6 +161,8 @@ tar -xzf "$scratch/$name.tar.gz" -C "$scratch"
 root=$scratch/beads-$version
 "$root/bin/bd" version >/dev/null || fail "the bd in $name.tar.gz does not run here; nothing was changed"
 (cd "$root" && find . -type f) | sort >"$scratch/files"
+mkdir -p "$prefix"
+resolve_prefix
 while IFS= read -r file; do
     echo "$prefix/${file#./}"
 done <"$scratch/files" >"$scratch/receipt"
@@ -128,21 +175,25 @@ else
     cp "$scratch/receipt" "$scratch/both"
     : >"$scratch/obsolete"
 fi
+for program in $foreign; do
+    mv "$prefix/bin/$program" "$prefix/bin/$program.old"
+    echo "kept the earlier $program as $given_prefix/bin/$program.old"
+done
 cp "$scratch/both" "$receipt"
+while IFS= read -r file; do
+    rm -f "$file"
+done <"$scratch/obsolete"
 # Each file is replaced by a rename, so a running bd keeps its old file.
 while IFS= read -r file; do
     mkdir -p "$(dirname "$prefix/$file")"
     cp "$root/$file" "$prefix/$file.new"
     mv -f "$prefix/$file.new" "$prefix/$file"
 done <"$scratch/files"
-while IFS= read -r file; do
-    rm -f "$file"
-done <"$scratch/obsolete"
 cp "$scratch/receipt" "$receipt"
 
-echo "installed bd and bb $version in $prefix/bin"
+echo "installed bd and bb $version in $given_prefix/bin"
 case :$PATH: in
-*":$prefix/bin:"*) ;;
-*) echo "add it to the search path: export PATH=\"$prefix/bin:\$PATH\"" ;;
+*":$given_prefix/bin:"* | *":$prefix/bin:"*) ;;
+*) echo "add it to the search path: export PATH=\"$given_prefix/bin:\$PATH\"" ;;
 esac
 echo "after an upgrade run bd daemon stop, once per store"

@@ -6,7 +6,9 @@ import hashlib
 import http.server
 import json
 import os
+import re
 import shutil
+import ssl
 import subprocess
 import sys
 import tarfile
@@ -16,6 +18,7 @@ from pathlib import Path
 
 WORK = Path(sys.argv[1])
 DIST = WORK / "dist"
+CHECKOUT_SCRIPT = Path(__file__).parents[2] / "install.sh"
 
 
 def run(*command, **options):
@@ -30,6 +33,10 @@ def one(pattern):
     return found
 
 
+def release_version():
+    return one("beads-*-x86_64-linux.tar.gz").name.removeprefix("beads-").removesuffix("-x86_64-linux.tar.gz")
+
+
 def check_program(bd, installed_by, environment=None):
     """Runs the demo, and compares what bd says about its own installation."""
     home = WORK / "home"
@@ -40,7 +47,7 @@ def check_program(bd, installed_by, environment=None):
     said = json.loads(run(bd, "upgrade", "--check", "--json", env=env))
     assert installed_by in said["installed_by"], said
     version = json.loads(run(bd, "version", "--json", env=env))
-    assert version["version"] in one("beads-*-x86_64-linux.tar.gz").name, version
+    assert version["version"] == release_version(), version
     run(Path(bd).parent / "bb", "--help", env=env)
     print(f"ok  {installed_by}")
 
@@ -51,6 +58,9 @@ def sums():
         assert hashlib.sha256((DIST / name).read_bytes()).hexdigest() == expected, name
     listed = {line.split("  ")[1] for line in (DIST / "SHA256SUMS").read_text().splitlines()}
     assert listed == {path.name for path in DIST.iterdir()} - {"SHA256SUMS"}
+    # GitHub replaces every other character in the name of an uploaded file.
+    renamed = [name for name in listed if not re.fullmatch(r"[A-Za-z0-9._-]+", name)]
+    assert not renamed, renamed
     bill = json.loads(one("*.cdx.json").read_text())
     names = {component["name"] for component in bill["components"]}
     assert bill["bomFormat"] == "CycloneDX" and {"git2", "openssl-src", "tokio"} <= names, names
@@ -63,6 +73,8 @@ def sums():
 def debian():
     package = one("*.deb")
     run("dpkg-deb", "--info", package)
+    version = run("dpkg-deb", "--field", package, "Version").strip()
+    assert version == release_version().replace("-", "~", 1), version
     root = WORK / "root"
     for directory in ("var/lib/dpkg/info", "var/lib/dpkg/updates", "tmp", "dev", "proc", "home"):
         (root / directory).mkdir(parents=True)
@@ -169,13 +181,37 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         pass
 
 
+class Redirecting(http.server.BaseHTTPRequestHandler):
+    """Sends every request to another server."""
+
+    def __init__(self, *arguments, target):
+        self.target = target
+        super().__init__(*arguments)
+
+    def do_GET(self):
+        self.send_response(302)
+        self.send_header("Location", self.target + self.path)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
 @contextlib.contextmanager
-def serving(directory):
-    """Serves a directory and yields its address."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(directory)))
+def serving(directory, certificate=None, redirect_to=None):
+    """Serves a directory, or sends every request elsewhere, and yields the address. With a certificate, over https."""
+    handler = functools.partial(Quiet, directory=str(directory))
+    if redirect_to:
+        handler = functools.partial(Redirecting, target=redirect_to)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    if certificate:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http{'s' if certificate else ''}://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
 
@@ -183,12 +219,12 @@ def serving(directory):
 def script():
     """Installs, upgrades and uninstalls from a local server, and refuses a damaged archive."""
     served = WORK / "served"
-    version = one("beads-*-x86_64-linux.tar.gz").name.removeprefix("beads-").removesuffix("-x86_64-linux.tar.gz")
+    version = release_version()
     shutil.copytree(DIST, served / f"v{version}")
     (served / "latest").write_text(version)
     home = WORK / "user"
     home.mkdir()
-    checkout = Path(__file__).parents[2] / "install.sh"
+    checkout = CHECKOUT_SCRIPT
     with serving(served) as url:
         env = {"HOME": str(home), "PATH": "/usr/bin:/bin", "BEADS_URL": url}
         run("sh", checkout, env=env)
@@ -214,15 +250,94 @@ def script():
         aside = WORK / "downloaded"
         shutil.copytree(DIST, aside)
         run("sh", "install.sh", cwd=aside, env={**env, "BEADS_URL": ""})
+        run("sh", "install.sh", "--version", version, cwd=aside, env={**env, "BEADS_URL": ""})
         (aside / "SHA256SUMS").write_text("")
         refused = subprocess.run(["sh", aside / "install.sh"], env={**env, "BEADS_URL": ""}, capture_output=True, text=True)
         assert refused.returncode == 1 and "this release has no beads-" in refused.stderr, refused
         refused = subprocess.run(["sh", checkout], env={**env, "BEADS_URL": ""}, capture_output=True, text=True)
         assert refused.returncode == 1 and "set BEADS_URL" in refused.stderr, refused
+        # Another spelling of the prefix is the same installation.
+        (WORK / "link").symlink_to(home)
+        run("sh", DIST / "install.sh", "--prefix", WORK / "link/.local/", env={**env, "BEADS_URL": ""})
+        assert (home / ".local/bin/bd").exists() and (home / ".local/share/man/man1/bd.1").exists()
         run("sh", alone, "--uninstall", env=env)
         left = [path for path in (home / ".local").rglob("*") if path.is_file()]
         assert not left, left
     print("ok  install.sh: install, upgrade, damaged archive, without a server, uninstall")
+
+
+def script_options():
+    """Keeps a bd that the script did not install, and refuses options without a value."""
+    prefix = WORK / "other"
+    (prefix / "bin").mkdir(parents=True)
+    other = prefix / "bin/bd"
+    other.write_text("another program\n")
+    env = {"HOME": str(WORK / "home"), "PATH": "/usr/bin:/bin"}
+    install = [DIST / "install.sh", "--prefix", prefix]
+    refuse(*install, env=env, because=f"{other} exists, but this script did not install it; nothing was changed")
+    assert [path for path in prefix.rglob("*") if path.is_file()] == [other]
+    run("sh", *install, "--force", env=env)
+    run(other, "version")
+    run("sh", *install, env=env)
+    kept = prefix / "bin/bd.old"
+    assert kept.read_text() == "another program\n"
+    run("sh", *install, "--uninstall", env=env)
+    assert [path for path in prefix.rglob("*") if path.is_file()] == [kept]
+    # A dangling link counts, too, and an earlier copy is not overwritten.
+    other.symlink_to(prefix / "nowhere")
+    refuse(*install, "--force", env=env, because="cannot be kept as")
+    assert other.is_symlink() and kept.exists()
+    refuse(DIST / "install.sh", "--prefix", "", env=env, because="--prefix needs a value")
+    refuse(DIST / "install.sh", "--version", env=env, because="--version needs a value")
+    assert "--force" in run("sh", CHECKOUT_SCRIPT, "--help", env=env)
+    print("ok  install.sh keeps other programs of the same name")
+
+
+def script_encryption():
+    """An https address must not lead to an http one, with curl and with wget."""
+    served = WORK / "encrypted"
+    shutil.copytree(DIST, served / f"v{release_version()}")
+    (served / "latest").write_text(release_version())
+    key, certificate = WORK / "tls.key", WORK / "tls.crt"
+    run(
+        *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"),
+        *("-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate),
+    )
+    both = WORK / "tls.pem"
+    both.write_text(key.read_text() + certificate.read_text())
+    settings = WORK / "wgetrc"
+    settings.write_text(f"ca_certificate = {certificate}\n")
+    trust = {"CURL_CA_BUNDLE": str(certificate), "WGETRC": str(settings)}
+    # A search path without curl, so that the script takes wget.
+    without_curl = WORK / "without-curl"
+    without_curl.mkdir()
+    for program in [*Path("/usr/bin").iterdir(), *Path("/bin").iterdir()]:
+        if program.name != "curl" and not (without_curl / program.name).is_symlink():
+            (without_curl / program.name).symlink_to(program)
+    tried = []
+    for name, path in {"curl": "/usr/bin:/bin", "wget": str(without_curl)}.items():
+        if shutil.which(name, path=path) is None:
+            continue
+        tried.append(name)
+        prefix = WORK / f"encrypted-{name}"
+        env = {"HOME": str(WORK / "home"), "PATH": path, **trust}
+        with serving(served) as plain, serving(served, both) as encrypted:
+            with serving(served, both, redirect_to=plain) as downgraded:
+                refuse(
+                    *(CHECKOUT_SCRIPT, "--prefix", prefix),
+                    env={**env, "BEADS_URL": downgraded},
+                    because=f"cannot read {downgraded}/latest; nothing was changed",
+                )
+            assert not prefix.exists()
+            with serving(served, both, redirect_to=encrypted) as moved:
+                run("sh", CHECKOUT_SCRIPT, "--prefix", prefix, env={**env, "BEADS_URL": moved})
+        assert (prefix / "bin/bd").exists()
+    print(f"ok  install.sh over https ({', '.join(tried)})")
+
+
+def refuse(*command, env, because):
+    refused = subprocess.run(["sh", *map(str, command)], env=env, capture_output=True, text=True)
+    assert refused.returncode == 1 and because in refused.stderr, refused
 
 
 sums()
@@ -231,3 +346,5 @@ wheel()
 npm()
 npm_registry()
 script()
+script_options()
+script_encryption()

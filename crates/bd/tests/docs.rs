@@ -180,6 +180,15 @@ fn every_file_that_depends_on_the_system_is_on_the_page_about_macos() {
     assert_eq!(listed, found, "in docs/MACOS.md (left) and in the code (right)");
 }
 
+#[test]
+fn every_shared_setting_is_listed_among_what_raises_the_format() {
+    let page = page("docs/COMPATIBILITY.md");
+    let (_, list) = page.split_once("\n## What raises the format\n").unwrap();
+    for (key, _) in beads_engine::config::REPLICATED {
+        assert!(list.contains(&format!("`{key}`")), "{key} is not in the list of docs/COMPATIBILITY.md");
+    }
+}
+
 /// The agents of the night, with the sessions that their programs set.
 const NIGHT: [(&str, Option<&str>); 4] =
     [("ann", None), ("claude", Some("night-1")), ("codex", Some("night-2")), ("gemini", Some("night-3"))];

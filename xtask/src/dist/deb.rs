@@ -10,8 +10,13 @@ use super::{VERSION, sha256};
 use crate::arguments::Result;
 
 /// Returns a version in the order of Debian, where `~` comes before the end: 1.0.0~rc.1 is older than 1.0.0.
-pub fn version(version: &str) -> String {
+fn version(version: &str) -> String {
     version.replacen('-', "~", 1)
+}
+
+/// Returns the name of the package's file. It has `.` instead of `~`, because GitHub would rename the file so.
+pub fn file_name(version: &str, architecture: Architecture) -> String {
+    format!("beads_{}_{}.deb", version.replacen('-', ".", 1), architecture.debian())
 }
 
 pub fn package(tree: &Tree, architecture: Architecture, epoch: u64) -> Result<Vec<u8>> {
@@ -79,5 +84,17 @@ fn member(archive: &mut Vec<u8>, name: &str, epoch: u64, bytes: &[u8]) {
     archive.extend_from_slice(bytes);
     if size % 2 == 1 {
         archive.push(b'\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Architecture, file_name, version};
+
+    #[test]
+    fn only_the_version_inside_has_a_tilde() {
+        assert_eq!(version("1.0.0-rc.1"), "1.0.0~rc.1");
+        assert_eq!(file_name("1.0.0-rc.1", Architecture::X86_64), "beads_1.0.0.rc.1_amd64.deb");
+        assert_eq!(file_name("1.0.0", Architecture::Aarch64), "beads_1.0.0_arm64.deb");
     }
 }

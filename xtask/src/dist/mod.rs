@@ -33,8 +33,12 @@ use tree::Tree;
 /// The version of all packages.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// The file with the SHA-256 of all others.
+const SUMS: &str = "SHA256SUMS";
+
 pub fn run(arguments: &Arguments) -> Result<()> {
     let out: PathBuf = arguments.or("out", "target/dist-out".into())?;
+    check_replaceable(&out)?;
     let epoch = source_date_epoch()?;
     let host = Architecture::host()?;
     let is_built = arguments.or("build", true)?;
@@ -72,6 +76,18 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+/// Refuses a directory that is neither empty nor the output of an earlier run, because it would be deleted.
+fn check_replaceable(out: &Path) -> Result<()> {
+    if !out.exists() || out.join(SUMS).is_file() || fs::read_dir(out)?.next().is_none() {
+        return Ok(());
+    }
+    Err(format!(
+        "{} has other files and no {SUMS}; nothing was changed. Remove it, or choose another --out",
+        out.display()
+    )
+    .into())
+}
+
 /// Returns programs that are already built: for this machine, and for another processor if `--cross-binaries` names them.
 fn given(arguments: &Arguments) -> Result<Vec<Binaries>> {
     let native: PathBuf = arguments.or("binaries", "target/release".into())?;
@@ -90,8 +106,7 @@ fn write_packages(out: &Path, binaries: &Binaries, native: &Binaries, epoch: u64
     let metadata = Metadata::read(&architecture.target())?;
     let tree = Tree::collect(binaries, native, licences::text(&metadata)?)?;
     write(out, &format!("beads-{VERSION}-{system}.tar.gz"), &tree.archive(epoch)?)?;
-    let debian = format!("beads_{}_{}.deb", deb::version(VERSION), architecture.debian());
-    write(out, &debian, &deb::package(&tree, architecture, epoch)?)?;
+    write(out, &deb::file_name(VERSION, architecture), &deb::package(&tree, architecture, epoch)?)?;
     write(out, &wheel::file_name(VERSION, architecture), &wheel::package(&tree, architecture)?)?;
     let npm = format!("{}-{VERSION}.tgz", npm::platform_name(architecture));
     write(out, &npm, &npm::platform_package(&tree, architecture, epoch)?)?;
@@ -154,7 +169,7 @@ fn write_sums(directory: &Path) -> Result<()> {
         let sum = sha256(&fs::read(directory.join(&name))?);
         lines.push_str(&format!("{sum}  {}\n", name.to_string_lossy()));
     }
-    write(directory, "SHA256SUMS", lines.as_bytes())
+    write(directory, SUMS, lines.as_bytes())
 }
 
 /// Returns the time that all files carry: `SOURCE_DATE_EPOCH`, else the time of the commit.

@@ -11,7 +11,7 @@ use crate::hook::{HookClient, Payload};
 const TITLE: &str = "# Work is tracked with bd\n\n";
 
 const TEXT: &str = "\
-Beads are the tasks of this repository, shared by all agents. They save and sync automatically.
+Beads are the tasks of this repository, shared by all agents. They save automatically, and sync automatically once the store is published (`bd sync`).
 
 - `bd claim --next` claims the most urgent ready bead for you and shows it; `bd claim ID` claims that one. Your changes renew
   the claim.

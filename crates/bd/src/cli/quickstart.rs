@@ -26,8 +26,8 @@ Look around:
   bd blocked                   bd dep tree bd-a1.2
   bd search changelog          bd status
 
-Work with others: every agent on this machine sees changes immediately. Other machines get them automatically through the
-remote of the repository; bd sync waits until that is done.
+Work with others: every agent on this machine sees changes immediately. bd sync publishes a new store to the remote of the
+repository. From then on, other machines get changes automatically, and bd sync waits until that is done.
 
 bd --help lists all verbs, bd VERB --help explains one, and --json prints JSON for programs.
 ";

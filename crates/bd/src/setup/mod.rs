@@ -22,8 +22,8 @@ const GUIDE: &str = "\
 ## Tasks
 
 Work in this repository is tracked as beads, shared by all agents. Run `bd prime` for the commands, or use the `beads` MCP
-server: `next` claims a task and gives its brief, `note` records findings, `done` closes it. Claim before you start; beads save and
-sync themselves. Subagents pass their own name as `agent`.
+server: `next` claims a task and gives its brief, `note` records findings, `done` closes it. Claim before you start. Beads save
+automatically, and sync automatically once the store is published (`bd sync`). Subagents pass their own name as `agent`.
 ";
 
 /// The workflow, for agents that load skills.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::sandbox::{Sandbox, both};
+use crate::sandbox::{Mode, Sandbox, both};
 
 /// Returns the bead bd-1 in one dialect.
 fn shown(bd: &Sandbox, dialect: &str) -> serde_json::Value {
@@ -35,6 +35,47 @@ fn a_custom_word_is_kept_with_the_status_and_raises_the_format_once() {
         assert_eq!(bd.json(&["list", "--status", "blocked"])[0]["id"], "bd-1");
         assert!(bd.text(&["list"]).contains("blocked"));
     });
+}
+
+/// The list of docs/COMPATIBILITY.md.
+#[test]
+fn only_the_documented_commands_raise_the_format_and_say_so() {
+    let raising: [&[&str]; 10] = [
+        &["update", "bd-1", "--status", "blocked"],
+        &["create", "two", "-t", "decision"],
+        &["remember", "text", "--key", "k"],
+        &["cancel", "bd-1", "--reason", "no"],
+        &["ask", "bd-1", "why?"],
+        &["handover", "bd-1", "--to", "bob"],
+        &["close", "bd-1", "--evidence", "url:https://example.com"],
+        &["config", "set", "status.custom", "qa"],
+        &["config", "set", "close.check", "refuse"],
+        &["config", "set", "claim.ref_prefix", "refs/heads/claims/"],
+    ];
+    for args in raising {
+        let bd = Sandbox::new(Mode::Embedded);
+        bd.create(&["one", "--id", "bd-1"]);
+        let run = bd.run(args);
+        assert!(run.exit == Some(0) && run.stderr.contains("now has format 2"), "{args:?}: {run:?}");
+    }
+    let keeping: [&[&str]; 9] = [
+        &["create", "two", "-t", "epic"],
+        &["update", "bd-1", "--status", "in_progress"],
+        &["update", "bd-1", "--defer", "+1d"],
+        &["update", "bd-1", "--notes", "text"],
+        &["note", "add", "bd-1", "text"],
+        &["wait", "bd-1", "--until", "+2d"],
+        &["claim", "bd-1"],
+        &["config", "set", "issue_prefix", "app"],
+        &["close", "bd-1", "--reason", "done"],
+    ];
+    let bd = Sandbox::new(Mode::Embedded);
+    bd.create(&["one", "--id", "bd-1"]);
+    for args in keeping {
+        let run = bd.run(args);
+        assert_eq!(run.exit, Some(0), "{args:?}: {run:?}");
+        assert_eq!(bd.json(&["status"])["format_version"], 1, "{args:?}");
+    }
 }
 
 #[test]
