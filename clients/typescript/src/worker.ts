@@ -25,7 +25,7 @@ export interface WorkerOptions {
   leaseMs?: number;
   /** Claim only what the remote confirms. */
   confirm?: boolean;
-  /** End the loop when nothing is ready, instead of waiting for work, also while the hub, the remote or the daemon is away. */
+  /** End the loop when nothing is ready, instead of waiting for work, also while the hub or the remote is away. */
   once?: boolean;
   /** How often the lease is renewed. */
   beatMs?: number;

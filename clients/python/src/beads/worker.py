@@ -60,7 +60,7 @@ class Worker:
     without a session or in the same one.
 
     `once` ends the loop when nothing is ready; otherwise the worker waits for work until `stop()`, also
-    while the hub, the remote or the daemon cannot answer.
+    while the hub or the remote is away or the daemon is busy.
     """
 
     def __init__(
