@@ -1,11 +1,14 @@
 """A repository of its own for each test. `$BD` is the program."""
 
+import fcntl
 import json
 import os
 import signal
+import socket
 import subprocess
 import tempfile
 import unittest
+from contextlib import contextmanager
 from pathlib import Path
 
 from beads import AsyncClient, Client
@@ -41,6 +44,26 @@ class Store(unittest.TestCase):
         if status["running"]:
             os.kill(status["pid"], signal.SIGKILL)
 
+    @contextmanager
+    def listener(self):
+        """Listens where the daemon would, without the lock on the store: as the daemon of another repository does."""
+        self.bd("daemon", "stop")
+        path = json.loads(self.bd("where", "--json=spec"))["socket"]
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(path)
+            listener.listen()
+            try:
+                yield listener
+            finally:
+                os.unlink(path)
+
+    @contextmanager
+    def daemon_of_test(self):
+        """Listens as the daemon of this repository does, with the lock on the store."""
+        with self.listener() as listener, open(Path(self.repo) / ".git/beads/lock", "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield listener
+
     def client(self, actor="ann", **options):
         client = Client(self.repo, actor=actor, bd=BD, **options)
         self.addCleanup(client.close_connection)
@@ -48,3 +71,8 @@ class Store(unittest.TestCase):
 
     def aio(self, actor="ann", **options):
         return AsyncClient(self.repo, actor=actor, bd=BD, **options)
+
+    async def create(self, title, **options):
+        """Creates a bead with an asyncio client of its own."""
+        async with self.aio(**options) as beads:
+            return await beads.create(title)

@@ -85,6 +85,14 @@ class Blocking(Store):
         thread.join()
         self.assertEqual(seen, [f"Event {n}" for n in range(6)])
 
+    def test_both_clients_return_the_settings(self):
+        async def settings():
+            async with self.aio() as beads:
+                return await beads.settings()
+
+        self.assertEqual(asyncio.run(settings()), self.client().settings())
+        self.assertEqual(self.client().settings()["claim.scope"], "auto")
+
     def test_atomic_makes_all_or_nothing(self):
         beads = self.client()
         made = beads.atomic(

@@ -47,15 +47,21 @@ class Blocking(Store):
 
     def test_a_daemon_that_does_not_reply_is_an_error_after_one_try(self):
         beads = self.client()
-        self.bd("daemon", "stop")
-        with socket.socket(socket.AF_UNIX) as silent:
-            silent.bind(beads.place.socket)
-            silent.listen()
+        with self.daemon_of_test() as silent:
             with mock.patch("beads._request.PATIENCE_S", 0.05):
-                with self.assertRaises(BusyError):
-                    beads.create("Unheard")
-                with self.assertRaises(BusyError):
-                    asyncio.run(self.aio().create("Unheard"))
+                for create in (beads.create, lambda title: asyncio.run(self.create(title))):
+                    with self.assertRaises(BusyError) as failed:
+                        create("Unheard")
+                    error = failed.exception
+                    self.assertIn("may still be carried out", str(error))
+                    self.assertIn(error.request_id, error.hint)
+                    self.assertTrue(error.request_id.startswith("~"))
+                with self.assertRaises(BusyError) as failed:
+                    beads.create("Unheard", request_id="mine")
+                self.assertEqual(failed.exception.request_id, "mine")
+                with self.assertRaises(BusyError) as failed:
+                    beads.count()
+                self.assertIsNone(failed.exception.request_id)
             asked = 0
             silent.setblocking(False)
             while True:
@@ -64,20 +70,23 @@ class Blocking(Store):
                 except BlockingIOError:
                     break
                 asked += 1
-        self.assertEqual(asked, 2)
-        os.unlink(beads.place.socket)
+        self.assertEqual(asked, 4)
+
+    def test_a_program_that_does_not_reply_is_ended(self):
+        beads = self.client(use_socket=False)
+        with self.daemon_of_test(), mock.patch("beads._request.PATIENCE_S", 0.05):
+            for create in (beads.create, lambda title: asyncio.run(self.create(title, use_socket=False))):
+                with self.assertRaises(BusyError):
+                    create("Unheard")
 
     def test_a_socket_that_another_user_could_have_made_gets_nothing(self):
         beads = self.client()
-        self.bd("daemon", "stop")
         run = Path(beads.place.socket).parent
-        with socket.socket(socket.AF_UNIX) as stranger:
-            stranger.bind(beads.place.socket)
-            stranger.listen()
+        with self.listener() as stranger:
             run.chmod(0o777)
             try:
                 beads.create("Secret")
-                asyncio.run(self.aio().create("Secret, too"))
+                asyncio.run(self.create("Secret, too"))
                 self.assertEqual(beads.count()["count"], 2)
             finally:
                 beads.close_connection()
@@ -85,7 +94,6 @@ class Blocking(Store):
             stranger.setblocking(False)
             with self.assertRaises(BlockingIOError):
                 stranger.accept()
-        os.unlink(beads.place.socket)
 
     def test_a_request_that_is_too_long_is_refused_before_it_is_sent(self):
         beads = self.client()

@@ -1,17 +1,25 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { lstat } from "node:fs/promises";
-import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { Api, type Retry } from "./api.js";
-import { DaemonUnreachableError } from "./errors.js";
+import { DaemonSocket } from "./daemon-socket.js";
+import { BeadsError, DaemonUnreachableError } from "./errors.js";
 import { LineStream } from "./line-stream.js";
-import { LostReply, decode, encode, errorOf, patience, pauseMs } from "./request.js";
-import type { ClaimOver, EventAnswer } from "./types.js";
-
-/** How often a request is sent again when the daemon ends before it replies. */
-const ATTEMPTS = 8;
+import {
+  ATTEMPTS,
+  LostReply,
+  NoReply,
+  decode,
+  encode,
+  errorOf,
+  noDaemon,
+  noReply,
+  patience,
+  pauseMs,
+  shortLivedId,
+} from "./request.js";
+import type { ClaimOver, DaemonStatus, EventAnswer } from "./types.js";
 
 /** How to reach a store. */
 export interface ClientOptions {
@@ -40,14 +48,14 @@ const OWN_BD = fileURLToPath(new URL("../bin/bd", import.meta.url));
 
 /** A store. Each request in flight has a connection of its own, so a request that waits delays no other. */
 export class Client extends Api {
-  /** Claims that ended without this client's doing. */
+  /** Claims that something other than this client ended. */
   readonly claimsOver: ClaimOver[] = [];
   private readonly idle: LineStream[] = [];
 
   private constructor(
     private readonly bd: string,
     private readonly directory: string,
-    private readonly socket: string,
+    private readonly socket: DaemonSocket,
     readonly actor: string,
     private readonly session: string | undefined,
     private useSocket: boolean,
@@ -57,18 +65,21 @@ export class Client extends Api {
 
   /** Finds the store of a directory. */
   static async open(options: ClientOptions = {}): Promise<Client> {
-    const bd = options.bd ?? process.env["BD"] ?? (existsSync(OWN_BD) ? OWN_BD : "bd");
+    const bd = options.bd ?? (process.env["BD"] || undefined) ?? (existsSync(OWN_BD) ? OWN_BD : "bd");
     const directory = options.directory ?? ".";
     const place = (await json(bd, ["-C", directory, "where", "--json=spec"])) as { socket: string };
     let actor = options.actor ?? process.env["BD_ACTOR"];
     if (!actor) actor = ((await json(bd, ["-C", directory, "info", "--json=spec"])) as { actor: string }).actor;
     const session = options.session ?? (process.env["BD_SESSION"] || undefined);
-    return new Client(bd, directory, place.socket, actor, session, options.useSocket ?? true);
+    const daemon = (): Promise<DaemonStatus> =>
+      json(bd, ["-C", directory, "daemon", "status", "--json=spec"]) as Promise<DaemonStatus>;
+    return new Client(bd, directory, new DaemonSocket(place.socket, daemon), actor, session, options.useSocket ?? true);
   }
 
   /** Sends a call as docs/PROTOCOL.md describes it, and again if the daemon ends before it replies. */
   async request(call: unknown, options: RequestOptions = {}): Promise<unknown> {
-    const line = encode(call, this.actor, this.session, options);
+    const requestId = options.request_id ?? (options.changes ? shortLivedId() : null);
+    const line = encode(call, this.actor, this.session, requestId);
     let last = "";
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       let stream: LineStream | undefined;
@@ -83,6 +94,7 @@ export class Client extends Api {
         stream.release();
         return decode(reply, (over) => this.claimsOver.push(...over));
       } catch (error) {
+        if (error instanceof NoReply) throw noReply(call, requestId);
         if (!(error instanceof LostReply) || options.signal?.aborted) throw error;
         last = error.message;
         stream?.close();
@@ -93,10 +105,12 @@ export class Client extends Api {
         options.signal?.removeEventListener("abort", abort);
       }
     }
-    throw new DaemonUnreachableError(
-      `the daemon ended ${ATTEMPTS} times before it replied: ${last}`,
-      "daemon_unreachable",
-    );
+    throw noDaemon(last, requestId);
+  }
+
+  /** Returns all settings. */
+  async settings(): Promise<Record<string, string>> {
+    return (await this.request("config_list")) as Record<string, string>;
   }
 
   /** Yields events as they happen, each once and in order, across restarts of the daemon. */
@@ -118,21 +132,15 @@ export class Client extends Api {
   private async connect(): Promise<LineStream> {
     for (let attempt = 0; this.useSocket && attempt < 2; attempt++) {
       try {
-        if (await isOurs(dirname(this.socket))) return await LineStream.connect(this.socket);
-        throw new Error(`${this.socket} may belong to another user`);
-      } catch {
+        return await this.socket.connect();
+      } catch (error) {
+        if (error instanceof BeadsError) throw error;
         if (attempt === 0) await json(this.bd, ["-C", this.directory, "status", "--json=spec"]);
         else this.useSocket = false;
       }
     }
     return LineStream.run(this.bd, ["-C", this.directory, "call"]);
   }
-}
-
-/** Returns whether only this user can have made sockets in a directory: in one of others, anyone could be listening. */
-async function isOurs(directory: string): Promise<boolean> {
-  const found = await lstat(directory);
-  return found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
 }
 
 /** The longest answer of a command. */

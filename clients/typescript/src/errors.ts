@@ -5,6 +5,8 @@ export class BeadsError extends Error {
   readonly code: string;
   readonly details: unknown;
   readonly hint: string | null;
+  /** The id of a request that may have been carried out although it failed. With it, the request can be repeated safely. */
+  requestId: string | null = null;
 
   constructor(message: string, code = "", details: unknown = null, hint: string | null = null) {
     super(message);

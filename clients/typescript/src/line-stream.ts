@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createConnection } from "node:net";
 import type { Duplex, Readable, Writable } from "node:stream";
-import { LostReply, noReply } from "./request.js";
+import { LostReply, NoReply } from "./request.js";
 
 /** What sockets, pipes of a child and the child have in common. */
 interface Handle {
@@ -45,15 +45,16 @@ export class LineStream {
     return stream;
   }
 
-  /** Sends a line and returns the answer. */
+  /** Sends a line and returns the answer. Rejects with `NoReply`, and closes, if that takes too long. */
   exchange(line: string, timeoutMs: number): Promise<string> {
     if (this.ended) return Promise.reject(this.ended);
     this.keepProgramAlive(true);
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.waiting = null;
-        this.end("no reply");
-        reject(noReply(timeoutMs));
+        reject(new NoReply());
+        // The daemon would deliver a late reply to nobody; now it gives back a bead that it hands out.
+        this.close();
       }, timeoutMs);
       this.waiting = {
         resolve: (answer) => (clearTimeout(timer), resolve(answer)),
@@ -68,10 +69,13 @@ export class LineStream {
     this.keepProgramAlive(false);
   }
 
+  /** Ends the connection at once, without sending the rest of a request. */
   close(): void {
     this.end("closed");
     this.output.destroy();
-    this.process?.kill();
+    this.input.destroy();
+    this.process?.kill("SIGKILL");
+    this.keepProgramAlive(false);
   }
 
   private keepProgramAlive(keeps: boolean): void {

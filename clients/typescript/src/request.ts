@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { BeadsError, BusyError, TooLargeError, byCode } from "./errors.js";
+import { BeadsError, BusyError, DaemonUnreachableError, TooLargeError, byCode } from "./errors.js";
 import type { ClaimOver } from "./types.js";
 
 /**
@@ -7,6 +7,9 @@ import type { ClaimOver } from "./types.js";
  * that is found starts a newer one.
  */
 export const PROTOCOL = "0.10.0";
+
+/** How often a request is sent again when the daemon ends before it replies. */
+export const ATTEMPTS = 8;
 
 /** The longest time that one request may take beyond the time it waits for. */
 const PATIENCE_MS = 60_000;
@@ -21,12 +24,20 @@ const MAX_FRAME_BYTES = 16 * 1024 * 1024;
 /** The daemon ended before it replied, or exits for a newer one. The request can be sent again. */
 export class LostReply extends Error {}
 
-/** Returns the line of a request. A change gets an id that lets it survive a lost reply. */
+/** The daemon runs but did not reply in time. */
+export class NoReply extends Error {}
+
+/** Returns an id that lets a change survive a lost reply. The daemon remembers it for two minutes. */
+export function shortLivedId(): string {
+  return `~${randomBytes(16).toString("hex")}`;
+}
+
+/** Returns the line of a request. */
 export function encode(
   call: unknown,
   actor: string,
   session: string | undefined,
-  options: { request_id?: string; changes?: boolean },
+  requestId: string | null,
 ): string {
   const request: Record<string, unknown> = {
     client: PROTOCOL,
@@ -35,9 +46,7 @@ export function encode(
     output: { format: "value", dialect: "spec" },
   };
   if (session) request["session"] = session;
-  if (options.request_id || options.changes) {
-    request["request_id"] = options.request_id ?? `~${randomBytes(16).toString("hex")}`;
-  }
+  if (requestId !== null) request["request_id"] = requestId;
   const line = `${JSON.stringify(request)}\n`;
   const size = Buffer.byteLength(line);
   if (size > MAX_FRAME_BYTES) {
@@ -54,9 +63,29 @@ export function patience(call: unknown): number {
 }
 
 /** Returns the error for a daemon that runs but does not reply. */
-export function noReply(timeoutMs: number): BeadsError {
-  const message = `the daemon did not reply within ${timeoutMs / 1000} s; bd daemon status shows its process`;
-  return new BusyError(message, "busy");
+export function noReply(call: unknown, requestId: string | null): BeadsError {
+  const message = `the daemon did not reply within ${patience(call) / 1000} s`;
+  if (requestId === null) return new BusyError(message, "busy", null, "try again; bd daemon status shows its process");
+  const error = new BusyError(`${message}; the request may still be carried out`, "busy", null, howToRepeat(requestId));
+  error.requestId = requestId;
+  return error;
+}
+
+/** Returns the error for a daemon that ended each time that the request was sent. */
+export function noDaemon(last: string, requestId: string | null): BeadsError {
+  const message = `the daemon ended ${ATTEMPTS} times before it replied: ${last}`;
+  const code = "daemon_unreachable";
+  if (requestId === null) return new DaemonUnreachableError(message, code, null, byCode.get(code)?.[1] ?? null);
+  const hint = howToRepeat(requestId);
+  const error = new DaemonUnreachableError(`${message}; the request may have been carried out`, code, null, hint);
+  error.requestId = requestId;
+  return error;
+}
+
+function howToRepeat(requestId: string): string {
+  if (!requestId.startsWith("~")) return `repeat it only with the same request_id, ${JSON.stringify(requestId)}`;
+  const id = JSON.stringify(requestId);
+  return `repeat it only with request_id ${id} and within two minutes; later, check first whether it was carried out`;
 }
 
 /** Returns how long to wait before a request is sent again: a daemon that exits needs a moment. */

@@ -1,126 +1,21 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { Claim, isOver } from "./claim.js";
 import type { Client } from "./client.js";
-import { BeadsError, NothingReadyError } from "./errors.js";
-import type { Brief, ClaimOver, Claimed, Closed, CloseFields, Filter, NoteAnswer, ReadyFilter } from "./types.js";
+import { BusyError, HubUnreachableError, NetworkError, NothingReadyError } from "./errors.js";
+import type { ClaimOver, Claimed, Filter, ReadyFilter } from "./types.js";
 
 /** One wait for work. The daemon waits, so a longer time costs nothing; a shorter one ends a stopped worker sooner. */
 const WAIT_MS = 30_000;
 
-/** The claim ended without this worker's doing; `over` says why, if the daemon knows. */
-export class ClaimEnded extends Error {
-  constructor(
-    bead: string,
-    readonly over: ClaimOver | null,
-  ) {
-    super(`the claim on ${bead} is over: ${over?.reason ?? "unknown"}`);
-    this.name = "ClaimEnded";
-  }
-}
+/** Errors of a claim that pass by themselves. A worker that waits for work tries again. */
+const PASSING = [BusyError, HubUnreachableError, NetworkError];
 
-/** A bead that this worker holds. */
-export class Claim {
-  readonly id: string;
-  readonly title: string;
-  readonly fence: string;
-  /** Aborts when the claim ended without this worker's doing; its reason is a `ClaimEnded`. */
-  readonly signal: AbortSignal;
-  isFinished = false;
-  activeAt = performance.now();
-  private readonly controller = new AbortController();
-
-  constructor(
-    readonly client: Client,
-    readonly bead: Claimed,
-    /** It was claimed before this worker started. */
-    readonly resumed: boolean,
-  ) {
-    this.id = bead.id;
-    this.title = bead.title;
-    if (bead.fence === null) throw new TypeError("a claim has a fence");
-    this.fence = bead.fence;
-    this.signal = this.controller.signal;
-  }
-
-  /** Title, description, acceptance criteria, notes and finished blockers. */
-  get brief(): Brief | null {
-    return this.bead.brief ?? null;
-  }
-
-  /** Counts as activity: the lease is kept only while there is some. */
-  touch(): void {
-    this.activeAt = performance.now();
-  }
-
-  /** Adds a note under the fence of this claim. */
-  note(text: string): Promise<NoteAnswer> {
-    this.touch();
-    return this.fenced(this.client.note(this.id, text, { fence: this.fence }));
-  }
-
-  /** Closes the bead under the fence of this claim. */
-  async finish(reason = "", fields: CloseFields = {}): Promise<Closed> {
-    return this.ending(this.client.close(this.id, { ...fields, reason, fence: this.fence }));
-  }
-
-  /** Offers the bead to another actor. */
-  async handOver(to: string, text = ""): Promise<void> {
-    await this.ending(this.client.handOver(this.id, to, { fence: this.fence, text }));
-  }
-
-  /** Asks a person and gives the claim back; the bead is ready again once there is an answer. */
-  async ask(question: string, options: string[] = []): Promise<void> {
-    await this.ending(this.client.ask(this.id, question, { fence: this.fence, options }));
-  }
-
-  /** Gives the claim back. */
-  async release(reason = ""): Promise<void> {
-    await this.ending(this.client.unclaim(this.id, { fence: this.fence, reason }));
-  }
-
-  /** Runs work, and rejects with `ClaimEnded` when the claim ends; the work gets the signal. Counts as activity. */
-  async run<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const active = setInterval(() => this.touch(), 1000);
-    let stop = (): void => {};
-    const ended = new Promise<never>((_, reject) => {
-      stop = () => reject(this.signal.reason as Error);
-      if (this.signal.aborted) stop();
-      this.signal.addEventListener("abort", stop);
-    });
-    try {
-      return await Promise.race([work(this.signal), ended]);
-    } finally {
-      clearInterval(active);
-      this.signal.removeEventListener("abort", stop);
-    }
-  }
-
-  /** Ends the claim by this worker's doing: the daemon reports that end, too, and may do so before it replies. */
-  private async ending<T>(call: Promise<T>): Promise<T> {
-    this.isFinished = true;
-    const settled = call.catch((error: unknown) => {
-      this.isFinished = false;
-      throw error;
-    });
-    return this.fenced(settled);
-  }
-
-  /** Throws `ClaimEnded` when a call under the fence is refused because the claim is over. */
-  private async fenced<T>(call: Promise<T>): Promise<T> {
-    try {
-      return await call;
-    } catch (error) {
-      if (!isOver(error)) throw error;
-      this.end(null);
-      throw this.signal.aborted ? this.signal.reason : new ClaimEnded(this.id, null);
-    }
-  }
-
-  end(over: ClaimOver | null): void {
-    if (this.isFinished || this.signal.aborted) return;
-    const reported = this.client.claimsOver.find((one) => one.fence === this.fence);
-    this.controller.abort(new ClaimEnded(this.id, over ?? reported ?? null));
-  }
-}
+/**
+ * The first and the longest pause after such an error. Each is up to twice as long as the one before, and random, so that many
+ * workers do not come back at once.
+ */
+const SHORTEST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
 
 /** How a worker claims. */
 export interface WorkerOptions {
@@ -130,7 +25,7 @@ export interface WorkerOptions {
   leaseMs?: number;
   /** Claim only what the remote confirms. */
   confirm?: boolean;
-  /** End the loop when nothing is ready, instead of waiting for work. */
+  /** End the loop when nothing is ready, instead of waiting for work, also while the hub or the remote is away. */
   once?: boolean;
   /** How often the lease is renewed. */
   beatMs?: number;
@@ -142,13 +37,14 @@ export interface WorkerOptions {
  * Yields claimed beads: `for await (const claim of new Worker(client))`.
  *
  * Beads that the actor still holds come first, so a worker that was restarted resumes. While the loop's body runs, the lease
- * is kept as long as there is activity. A body that neither finishes nor hands over its bead gives it back.
+ * is kept as long as there is activity. A body that neither finishes nor hands over its bead gives it back, also when the loop
+ * is left early.
  *
  * Workers that run at the same time need different actors or sessions: one that starts resumes what its actor holds without
  * a session or in the same one.
  */
 export class Worker implements AsyncIterable<Claim> {
-  private stopped = false;
+  private readonly stopping = new AbortController();
 
   constructor(
     private readonly client: Client,
@@ -157,35 +53,74 @@ export class Worker implements AsyncIterable<Claim> {
 
   /** Ends the loop after the current bead. */
   stop(): void {
-    this.stopped = true;
+    this.stopping.abort();
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Claim> {
+    yield* this.resume();
+    while (!this.stopped()) {
+      const claimed = await this.claimNext();
+      if (claimed === null) return;
+      const claim = new Claim(this.client, claimed, false);
+      if (this.stopped()) return claim.giveBack();
+      yield* this.workOn(claim);
+    }
+  }
+
+  /** Yields the beads that the actor still holds. Gives back those whose turn does not come. */
+  private async *resume(): AsyncGenerator<Claim> {
     const held = (await this.client.claimMine(this.lease())).map((bead) => new Claim(this.client, bead, true));
     const first = held[0];
+    let failed = false;
     try {
-      for (let claim = first; claim && !this.stopped; claim = held[0]) {
+      for (let claim = first; claim && !this.stopped(); claim = held[0]) {
+        const holds = claim === first || (await this.stillHolds(claim));
         held.shift();
-        if (claim === first || (await this.stillHolds(claim))) yield* this.workOn(claim);
+        if (holds) yield* this.workOn(claim);
       }
+    } catch (error) {
+      failed = true;
+      throw error;
     } finally {
-      // What it claimed again and did not come to.
-      for (const claim of held) await giveBack(claim);
+      const ends = await Promise.allSettled(held.map((claim) => claim.giveBack()));
+      const refused = ends.find((end) => end.status === "rejected");
+      // An error that ended the loop is the more important one.
+      if (refused && !failed) throw refused.reason;
     }
+  }
+
+  /** Claims a bead, waiting for work and through errors that pass. Returns `null` when the loop ends. */
+  private async claimNext(): Promise<Claimed | null> {
     const { filter, under, once, confirm } = this.options;
     const ready: ReadyFilter = { filter: filter ?? {}, ...(under ? { under } : {}) };
-    while (!this.stopped) {
-      let claimed: Claimed;
+    const wait = { wait_ms: once ? 0 : WAIT_MS, confirm: confirm ?? false };
+    let failures = 0;
+    while (!this.stopped()) {
       try {
-        const wait = { wait_ms: once ? 0 : WAIT_MS, confirm: confirm ?? false };
-        claimed = await this.client.claimNext({ filter: ready, ...this.lease(), ...wait });
+        return await this.client.claimNext({ filter: ready, ...this.lease(), ...wait });
       } catch (error) {
-        if (!(error instanceof NothingReadyError)) throw error;
-        if (once) return;
-        continue;
+        if (error instanceof NothingReadyError) {
+          if (once) return null;
+          failures = 0;
+        } else if (once || !PASSING.some((kind) => error instanceof kind)) {
+          throw error;
+        } else {
+          await this.pause(failures++);
+        }
       }
-      yield* this.workOn(new Claim(this.client, claimed, false));
     }
+    return null;
+  }
+
+  /** Waits before it claims again, or until `stop()`. */
+  private async pause(failures: number): Promise<void> {
+    const longest = Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** failures);
+    const pause = longest / 2 + (Math.random() * longest) / 2;
+    await sleep(pause, undefined, { signal: this.stopping.signal }).catch(() => {});
+  }
+
+  private stopped(): boolean {
+    return this.stopping.signal.aborted;
   }
 
   /** Renews the lease of a bead whose turn came late. */
@@ -204,6 +139,7 @@ export class Worker implements AsyncIterable<Claim> {
   }
 
   private async *workOn(claim: Claim): AsyncGenerator<Claim> {
+    claim.touch();
     const left = new AbortController();
     const beat = setInterval(() => void this.beat(claim), this.pauseMs(claim));
     void this.watch(claim, left.signal).catch(() => {});
@@ -212,7 +148,7 @@ export class Worker implements AsyncIterable<Claim> {
     } finally {
       left.abort();
       clearInterval(beat);
-      await giveBack(claim);
+      await claim.giveBack();
     }
   }
 
@@ -249,21 +185,4 @@ export class Worker implements AsyncIterable<Claim> {
       if (answer?.over && !signal.aborted) return claim.end(answer.claim_over ?? null);
     }
   }
-}
-
-/** Releases the bead unless the claim is over. */
-async function giveBack(claim: Claim): Promise<void> {
-  if (claim.isFinished || claim.signal.aborted) return;
-  try {
-    await claim.release("the worker stopped before it was finished");
-  } catch (error) {
-    if (!(error instanceof ClaimEnded)) throw error;
-  }
-}
-
-/** What a call under a fence answers when its claim is over. */
-const OVER = new Set(["stale_claim", "not_holder", "closed", "cancelled", "deleted", "archived"]);
-
-function isOver(error: unknown): boolean {
-  return error instanceof BeadsError && OVER.has(error.code);
 }

@@ -1,42 +1,12 @@
 // Tests of the client against a real daemon. `$BD` is the program.
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, beforeEach, test } from "node:test";
+import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { ClaimEnded, Client, Worker, errors } from "../lib/index.js";
-
-const bdPath = process.env.BD;
-const roots = [];
-let repo;
-
-const bd = (...args) => execFileSync(bdPath, ["-C", repo, ...args], { encoding: "utf8" });
-const killDaemon = () => {
-  const status = JSON.parse(bd("daemon", "status", "--json"));
-  if (status.running) process.kill(status.pid, "SIGKILL");
-};
-const open = (actor = "ann", more = {}) => Client.open({ directory: repo, actor, bd: bdPath, ...more });
-
-beforeEach(() => {
-  const root = mkdtempSync(join(tmpdir(), "beads-ts-"));
-  repo = join(root, "repo");
-  roots.push(repo);
-  mkdirSync(join(root, "run"), { mode: 0o700 });
-  process.env.BD_RUNTIME_DIR = join(root, "run");
-  process.env.HOME = root;
-  execFileSync("git", ["init", "--quiet", repo]);
-  bd("init", "--quiet");
-});
-
-after(() => {
-  for (const one of roots) {
-    process.env.BD_RUNTIME_DIR = join(one, "../run");
-    execFileSync(bdPath, ["-C", one, "daemon", "stop"]);
-    rmSync(join(one, ".."), { recursive: true, force: true });
-  }
-});
+import { ClaimEnded, Worker, errors } from "../lib/index.js";
+import { killDaemon, open, repo } from "../testing/repository.mjs";
 
 for (const useSocket of [true, false]) {
   test(`every step of a bead, ${useSocket ? "over the socket" : "through bd call"}`, async () => {

@@ -1,56 +1,12 @@
 // What goes wrong around the client: lost claims, sockets of others, programs that end. `$BD` is the program.
 import assert from "node:assert/strict";
-import { execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { spawnSync } from "node:child_process";
+import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, beforeEach, test } from "node:test";
-import { ClaimEnded, Client, Worker, errors } from "../lib/index.js";
+import { test } from "node:test";
+import { ClaimEnded, Worker, errors } from "../lib/index.js";
 import { decode, patience } from "../lib/request.js";
-import { LineStream } from "../lib/line-stream.js";
-
-const bdPath = process.env.BD;
-const roots = [];
-let root, repo;
-
-const bd = (...args) => execFileSync(bdPath, ["-C", repo, ...args], { encoding: "utf8" });
-const open = (actor = "ann", more = {}) => Client.open({ directory: repo, actor, bd: bdPath, ...more });
-
-beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "beads-ts-"));
-  repo = join(root, "repo");
-  roots.push(root);
-  mkdirSync(join(root, "run"), { mode: 0o700 });
-  process.env.BD_RUNTIME_DIR = join(root, "run");
-  process.env.HOME = root;
-  execFileSync("git", ["init", "--quiet", repo]);
-  bd("init", "--quiet");
-});
-
-after(() => {
-  for (const one of roots) {
-    process.env.BD_RUNTIME_DIR = join(one, "run");
-    execFileSync(bdPath, ["-C", join(one, "repo"), "daemon", "stop"]);
-    rmSync(one, { recursive: true, force: true });
-  }
-});
-
-/** Listens where the daemon would, and returns how many clients came. */
-async function stranger(body) {
-  bd("daemon", "stop");
-  const socket = JSON.parse(bd("where", "--json=spec")).socket;
-  const taken = [];
-  const server = createServer((one) => taken.push(one));
-  await new Promise((resolve) => server.listen(socket, resolve));
-  try {
-    await body();
-  } finally {
-    taken.forEach((one) => one.destroy());
-    await new Promise((resolve) => server.close(resolve));
-  }
-  return taken.length;
-}
+import { bd, bdPath, open, repo, root, stranger } from "../testing/repository.mjs";
 
 test("a socket that another user could have made gets nothing", async () => {
   const beads = await open();
@@ -62,15 +18,6 @@ test("a socket that another user could have made gets nothing", async () => {
     chmodSync(join(root, "run"), 0o700);
   });
   assert.equal(came, 0);
-});
-
-test("a daemon that does not reply is an error", async () => {
-  const came = await stranger(async () => {
-    const stream = await LineStream.connect(JSON.parse(bd("where", "--json=spec")).socket);
-    await assert.rejects(stream.exchange("{}\n", 20), errors.BusyError);
-    stream.close();
-  });
-  assert.equal(came, 1);
 });
 
 test("a claim that is over is ClaimEnded from every call", async () => {

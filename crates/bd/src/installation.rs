@@ -15,6 +15,7 @@ const DEBIAN_FILES: &str = "/var/lib/dpkg/info/beads.list";
 pub enum Installation {
     Debian,
     Npm,
+    NpmGlobal,
     Python,
     InstallScript,
     Cargo,
@@ -27,9 +28,11 @@ impl Installation {
     pub fn of(executable: &Path) -> Self {
         let directory = executable.parent().unwrap_or(executable);
         let prefix = directory.parent().unwrap_or(directory);
-        let has = |name: &str| executable.components().any(|part| part.as_os_str() == OsStr::new(name));
-        if has("node_modules") {
-            Self::Npm
+        let packages = executable.ancestors().filter(|path| path.ends_with("node_modules")).last();
+        if let Some(packages) = packages {
+            // `npm install -g` uses `lib/node_modules` below its prefix.
+            let is_global = packages.parent().is_some_and(|directory| directory.ends_with("lib"));
+            if is_global { Self::NpmGlobal } else { Self::Npm }
         } else if lists(Path::new(DEBIAN_FILES), executable) {
             Self::Debian
         } else if lists(&prefix.join(RECEIPT), executable) {
@@ -48,7 +51,7 @@ impl Installation {
     pub fn name(self) -> &'static str {
         match self {
             Self::Debian => "the Debian package beads",
-            Self::Npm => "npm, package beads-rs",
+            Self::Npm | Self::NpmGlobal => "npm, package beads-rs",
             Self::Python => "pip, package beads-rs",
             Self::InstallScript => "install.sh",
             Self::Cargo => "cargo install",
@@ -62,8 +65,10 @@ impl Installation {
     pub fn upgrade_command(self) -> &'static str {
         match self {
             Self::Debian => "sudo dpkg -i beads_*.deb, with the package of the new release for this machine",
-            Self::Npm => {
-                "npm install (-g) ./beads-rs-*.tgz, with the two packages of the new release for this machine"
+            // The two packages of the new release for this machine.
+            Self::Npm => "npm install ./beads-rs-[0-9]*.tgz ./beads-rs-linux-$(node -p process.arch)-*.tgz",
+            Self::NpmGlobal => {
+                "npm install -g ./beads-rs-[0-9]*.tgz ./beads-rs-linux-$(node -p process.arch)-*.tgz"
             }
             Self::Python => "pip install --upgrade ./beads_rs-*.whl, with the wheel of the new release",
             Self::InstallScript => "sh install.sh, with the script of the new release",
@@ -128,6 +133,8 @@ mod tests {
         let bd = |prefix: &str| root.join(prefix).join("bin/bd");
         assert_eq!(Installation::of(&bd("usr")), Installation::Unknown);
         assert_eq!(Installation::of(&root.join("node_modules/beads-rs/bin/bd")), Installation::Npm);
+        let global = root.join("lib/node_modules/beads-rs/bin/bd");
+        assert_eq!(Installation::of(&global), Installation::NpmGlobal);
         assert_eq!(Installation::of(&root.join("target/release/bd")), Installation::Checkout);
         touch(&root.join("cargo/.crates.toml"));
         assert_eq!(Installation::of(&bd("cargo")), Installation::Cargo);

@@ -98,7 +98,9 @@ pub fn errors(model: &Model) -> String {
         "# {NOTICE}\n\"\"\"One exception for each error code.\"\"\"\n\nfrom __future__ import annotations\n\n\
          from typing import Any, Dict, Optional, Type\n\n\n\
          class BeadsError(Exception):\n    \"\"\"A request that failed. Codes of newer versions are plain `BeadsError`s.\"\"\"\n\n    \
-         code: str = \"\"\n    hint: Optional[str] = None\n\n    \
+         code: str = \"\"\n    hint: Optional[str] = None\n    \
+         #: The id of a request that may have been carried out although it failed. With it, the request can be repeated safely.\n    \
+         request_id: Optional[str] = None\n\n    \
          def __init__(self, message: str, code: str = \"\", details: Any = None, hint: Optional[str] = None) -> None:\n        \
          super().__init__(message)\n        self.message = message\n        self.code = code or type(self).code\n        \
          self.details = details\n        self.hint = hint or type(self).hint\n"

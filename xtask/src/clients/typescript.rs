@@ -62,7 +62,9 @@ fn annotation(kind: &SchemaType) -> String {
 pub fn errors(model: &Model) -> String {
     let mut text = format!(
         "// {NOTICE}\n\n/** A request that failed. Codes of newer versions are plain `BeadsError`s. */\n\
-         export class BeadsError extends Error {{\n  readonly code: string;\n  readonly details: unknown;\n  readonly hint: string | null;\n\n  \
+         export class BeadsError extends Error {{\n  readonly code: string;\n  readonly details: unknown;\n  readonly hint: string | null;\n  \
+         /** The id of a request that may have been carried out although it failed. With it, the request can be repeated safely. */\n  \
+         requestId: string | null = null;\n\n  \
          constructor(message: string, code = \"\", details: unknown = null, hint: string | null = null) {{\n    super(message);\n    \
          this.name = new.target.name;\n    this.code = code;\n    this.details = details;\n    this.hint = hint;\n  }}\n}}\n"
     );

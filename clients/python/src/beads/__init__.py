@@ -2,8 +2,9 @@
 
 from . import errors, types
 from .aio import AsyncClient
+from .claim import Claim, ClaimEnded
 from .client import Client
 from .errors import BeadsError
-from .worker import Claim, ClaimEnded, Worker
+from .worker import Worker
 
 __all__ = ["AsyncClient", "BeadsError", "Claim", "ClaimEnded", "Client", "Worker", "errors", "types"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -42,6 +43,7 @@ class Place:
 
     bd: str
     directory: str
+    store: str
     socket: str
     actor: str
 
@@ -53,13 +55,25 @@ class Place:
         acts_as = actor or os.environ.get("BD_ACTOR")
         if not acts_as:
             acts_as = _json([program, "-C", directory, "info", "--json=spec"])["actor"]
-        return Place(program, directory, place["socket"], acts_as)
+        return Place(program, directory, place["path"], place["socket"], acts_as)
 
     def check_socket(self) -> None:
         """Refuses a socket in a directory that other users can write to: anyone could be listening there."""
         found = os.lstat(os.path.dirname(self.socket))
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
             raise ConnectionRefusedError(f"{self.socket} may belong to another user")
+
+    def check_lock(self) -> None:
+        """Refuses a daemon that listens while the lock on the store is free: it serves another repository with the same
+        path, for example in another container."""
+        with open(os.path.join(self.store, "lock"), "rb") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return
+            # At once, because a child process that another thread starts now would keep the lock.
+            fcntl.flock(lock, fcntl.LOCK_UN)
+        raise ConnectionRefusedError(f"the daemon at {self.socket} does not serve {self.store}")
 
     def start_command(self) -> List[str]:
         """The command that starts the daemon, if none runs. Any command does."""

@@ -8,7 +8,7 @@ from typing import Any, Callable, List, Optional
 
 from . import types
 from ._place import PROTOCOL, error_of
-from .errors import BusyError, TooLargeError
+from .errors import BusyError, DaemonUnreachableError, TooLargeError
 
 #: How often a request is sent again when the daemon ends before it replies.
 ATTEMPTS = 8
@@ -25,17 +25,17 @@ MAX_FRAME_BYTES = 16 * 1024 * 1024
 
 
 def short_lived_id() -> str:
-    """Returns an id that lets a change survive a lost reply."""
+    """Returns an id that lets a change survive a lost reply. The daemon remembers it for two minutes."""
     return "~" + secrets.token_hex(16)
 
 
-def encode(call: Any, actor: str, session: Optional[str], request_id: Optional[str], changes: bool) -> bytes:
+def encode(call: Any, actor: str, session: Optional[str], request_id: Optional[str]) -> bytes:
     """Returns the line of a request."""
     request = {"client": PROTOCOL, "actor": actor, "call": call, "output": {"format": "value", "dialect": "spec"}}
     if session:
         request["session"] = session
-    if request_id or changes:
-        request["request_id"] = request_id or short_lived_id()
+    if request_id:
+        request["request_id"] = request_id
     line = json.dumps(request, separators=(",", ":")).encode() + b"\n"
     if len(line) > MAX_FRAME_BYTES:
         raise TooLargeError(f"the request has {len(line)} bytes, more than the limit of {MAX_FRAME_BYTES}")
@@ -49,9 +49,34 @@ def patience(call: Any) -> float:
     return (LONG_PATIENCE_S if name in LONG_CALLS else PATIENCE_S) + (wait["ms"] / 1000 if wait else 0)
 
 
-def no_reply(call: Any) -> BusyError:
+def no_reply(call: Any, request_id: Optional[str]) -> BusyError:
     """Returns the error for a daemon that runs but does not reply."""
-    return BusyError(f"the daemon did not reply within {patience(call):.0f} s; bd daemon status shows its process")
+    message = f"the daemon did not reply within {patience(call):.0f} s"
+    if request_id is None:
+        return BusyError(message, hint="try again; bd daemon status shows its process")
+    error = BusyError(f"{message}; the request may still be carried out", hint=_how_to_repeat(request_id))
+    error.request_id = request_id
+    return error
+
+
+def no_daemon(last: Optional[BaseException], request_id: Optional[str]) -> DaemonUnreachableError:
+    """Returns the error for a daemon that ended each time that the request was sent."""
+    message = f"the daemon ended {ATTEMPTS} times before it replied: {last}"
+    if request_id is None:
+        return DaemonUnreachableError(message)
+    message += "; the request may have been carried out"
+    error = DaemonUnreachableError(message, hint=_how_to_repeat(request_id))
+    error.request_id = request_id
+    return error
+
+
+def _how_to_repeat(request_id: str) -> str:
+    if request_id.startswith("~"):
+        return (
+            f"repeat it only with request_id {request_id!r} and within two minutes; later, check first whether it was "
+            "carried out"
+        )
+    return f"repeat it only with the same request_id, {request_id!r}"
 
 
 def pause_s(attempt: int) -> float:
@@ -75,3 +100,16 @@ def decode(line: bytes, on_claim_over: Callable[[List[types.ClaimOver]], None]) 
             raise DaemonOlder(reply["error"].get("message"))
         raise error_of(reply["error"])
     return reply.get("result")
+
+
+def hands_out_work(call: Any) -> bool:
+    """Returns whether a call claims the next bead: only its reply says which one."""
+    while isinstance(call, dict) and ("wait" in call or "confirm" in call):
+        call = (call.get("wait") or call["confirm"])["call"]
+    ops = call["mutate"]["ops"] if isinstance(call, dict) and "mutate" in call else []
+    return any(op.get("op") == "claim_next" for op in ops)
+
+
+def result_of(line: bytes) -> Any:
+    """Returns the result of a reply that its caller no longer waits for; `None` if it is an error or incomplete."""
+    return json.loads(line).get("result") if line.endswith(b"\n") else None

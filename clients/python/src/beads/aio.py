@@ -4,18 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import Any, AsyncIterator, Awaitable, Callable, List, Optional, Set, Tuple
+from typing import Any, AsyncIterator, Awaitable, Callable, Dict, Iterable, List, Optional, Set
 
 from . import types
 from ._api import AsyncApi
+from ._connection import Connection
 from ._place import Place
-from ._request import ATTEMPTS, DaemonOlder, decode, encode, no_reply, patience, pause_s
-from .errors import DaemonUnreachableError
+from ._request import (
+    ATTEMPTS,
+    DaemonOlder,
+    decode,
+    encode,
+    hands_out_work,
+    no_daemon,
+    no_reply,
+    patience,
+    pause_s,
+    result_of,
+    short_lived_id,
+)
+from .errors import BeadsError
 
 #: The longest line of a reply.
 LIMIT = 256 * 1024 * 1024
 
-_Streams = Tuple[asyncio.StreamReader, asyncio.StreamWriter, Optional["asyncio.subprocess.Process"]]
+#: How long a request that was cancelled may still be answered.
+LAST_REPLY_S = 5.0
+
+GiveBack = Callable[[], Awaitable[None]]
 
 
 class AsyncClient(AsyncApi):
@@ -39,9 +55,11 @@ class AsyncClient(AsyncApi):
         self.session = session or os.environ.get("BD_SESSION")
         self.claims_over: List[types.ClaimOver] = []
         self._use_socket = use_socket
-        self._idle: List[_Streams] = []
-        #: What workers do before the client is gone. A loop that is left early does not wait for it.
-        self._at_exit: Set[Callable[[], Awaitable[None]]] = set()
+        self._idle: List[Connection] = []
+        #: How to give back what workers hold, and whether the worker's loop was left.
+        self._held: Dict[GiveBack, Callable[[], bool]] = {}
+        #: Cancelled requests for work, until it is known that they got none or it is given back.
+        self._cancelled: Set["asyncio.Task[None]"] = set()
 
     @property
     def actor(self) -> str:
@@ -51,59 +69,98 @@ class AsyncClient(AsyncApi):
     async def __aenter__(self) -> "AsyncClient":
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, _kind: object, error: Optional[BaseException], _traceback: object) -> None:
         try:
-            for give_back in list(self._at_exit):
-                await give_back()
+            failed = await self._give_back(self._held)
+            if self._cancelled:
+                await asyncio.wait(self._cancelled)
         finally:
             await self.close_connections()
+        if failed and error is None:
+            raise failed
 
     async def close_connections(self) -> None:
         """Closes idle connections. The client can still be used; it connects again."""
         idle, self._idle = self._idle, []
-        for streams in idle:
-            await _close(streams)
+        for connection in idle:
+            await connection.close()
 
     async def request(self, call: Any, *, request_id: Optional[str] = None, changes: bool = False) -> Any:
         """Sends a call as docs/PROTOCOL.md describes it, and again if the daemon ends before it replies."""
-        line = encode(call, self.actor, self.session, request_id, changes)
-        last: Optional[BaseException] = None
+        # With an id of its own choice, the caller can ask again.
+        is_undone_if_cancelled = request_id is None and hands_out_work(call)
+        request_id = request_id or (short_lived_id() if changes else None)
+        line = encode(call, self.actor, self.session, request_id)
+        last: Optional[Exception] = None
         for attempt in range(ATTEMPTS):
-            streams: Optional[_Streams] = None
+            connection: Optional[Connection] = None
             try:
-                streams = self._idle.pop() if self._idle else await self._open()
-                reader, writer, _process = streams
-                writer.write(line)
-                await writer.drain()
-                reply = await asyncio.wait_for(reader.readline(), patience(call))
+                connection = self._idle.pop() if self._idle else await self._open()
+                reply = await connection.exchange(line, patience(call))
                 if reply.endswith(b"\n"):
-                    self._idle.append(streams)
-                    streams = None
+                    self._idle.append(connection)
+                    connection = None
                 return decode(reply, self.claims_over.extend)
             except asyncio.TimeoutError:
-                raise no_reply(call) from None
+                raise no_reply(call, request_id) from None
+            except asyncio.CancelledError:
+                if connection is not None and is_undone_if_cancelled:
+                    self._undo_claim(connection)
+                    connection = None
+                raise
             except (OSError, DaemonOlder) as error:
                 last = error
                 # The other connections lead to the same daemon.
                 await self.close_connections()
                 await asyncio.sleep(pause_s(attempt))
             finally:
-                if streams is not None:
-                    if streams[2] is not None and streams[2].returncode is None:
-                        # It would finish its request first, which may wait for long.
-                        streams[2].kill()
-                    await _close(streams)
-        raise DaemonUnreachableError(f"the daemon ended {ATTEMPTS} times before it replied: {last}")
+                if connection is not None:
+                    connection.abort()
+                    await connection.close()
+        raise no_daemon(last, request_id)
 
-    async def _open(self) -> _Streams:
+    def _undo_claim(self, connection: Connection) -> None:
+        """Gives up a request for work. If its reply is on its way, the bead is given back."""
+        connection.end_sending()
+        task = asyncio.ensure_future(self._release_last_reply(connection))
+        self._cancelled.add(task)
+        task.add_done_callback(self._cancelled.discard)
+
+    async def _release_last_reply(self, connection: Connection) -> None:
+        try:
+            claimed = result_of(await connection.last_reply(LAST_REPLY_S))
+        finally:
+            connection.abort()
+            await connection.close()
+        if claimed:
+            try:
+                await self.unclaim(claimed["id"], fence=claimed["fence"], reason="the request for it was cancelled")
+            except BeadsError:
+                pass  # The claim is over already, or ends with its lease.
+
+    async def _give_back(self, held: Iterable[GiveBack]) -> Optional[Exception]:
+        """Gives claims back, each of them even if another fails. Returns the first error."""
+        failed: Optional[Exception] = None
+        for give_back in list(held):
+            try:
+                await give_back()
+            except Exception as error:
+                failed = failed or error
+        return failed
+
+    async def _give_back_left(self) -> None:
+        """Gives back what loops of workers that were left still hold."""
+        failed = await self._give_back(give_back for give_back, is_left in self._held.items() if is_left())
+        if failed:
+            raise failed
+
+    async def _open(self) -> Connection:
         """Connects, starting a daemon if there is none. Where sockets cannot be used, `bd call` answers."""
         for is_retry in (False, True):
             if not self._use_socket:
                 break
             try:
-                self.place.check_socket()
-                reader, writer = await asyncio.open_unix_connection(self.place.socket, limit=LIMIT)
-                return reader, writer, None
+                return await self._connect()
             except PermissionError:
                 self._use_socket = False
             except OSError:
@@ -118,7 +175,18 @@ class AsyncClient(AsyncApi):
             limit=LIMIT,
         )
         assert process.stdin and process.stdout
-        return process.stdout, process.stdin, process
+        return Connection(process.stdout, process.stdin, process)
+
+    async def _connect(self) -> Connection:
+        self.place.check_socket()
+        connection = Connection(*await asyncio.open_unix_connection(self.place.socket, limit=LIMIT))
+        try:
+            self.place.check_lock()
+        except OSError:
+            connection.abort()
+            await connection.close()
+            raise
+        return connection
 
     async def _start_daemon(self) -> None:
         nothing = asyncio.subprocess.DEVNULL
@@ -126,6 +194,10 @@ class AsyncClient(AsyncApi):
             *self.place.start_command(), stdin=nothing, stdout=nothing, stderr=nothing
         )
         await process.wait()
+
+    async def settings(self) -> Dict[str, str]:
+        """Returns all settings."""
+        return await self.request("config_list")
 
     async def watch(
         self, since: Optional[str] = None, *, ids: Optional[List[str]] = None
@@ -137,15 +209,3 @@ class AsyncClient(AsyncApi):
             for event in page["events"]:
                 yield event
             cursor = page["cursor"]
-
-
-async def _close(streams: _Streams) -> None:
-    _reader, writer, process = streams
-    writer.close()
-    if process is not None:
-        await process.wait()
-        return
-    try:
-        await writer.wait_closed()
-    except OSError:
-        pass

@@ -12,16 +12,15 @@ from typing import Any, Dict, Iterator, List, Optional
 from . import types
 from ._api import Api
 from ._place import Place
-from ._request import ATTEMPTS, DaemonOlder, decode, encode, no_reply, patience, pause_s
-from .errors import DaemonUnreachableError
+from ._request import ATTEMPTS, DaemonOlder, decode, encode, no_daemon, no_reply, patience, pause_s, short_lived_id
 
 
 class Client(Api):
     """A store, for programs that block. Safe to share between threads: requests run one after the other.
 
     `bd` is the program to use, `directory` any directory of the repository, `actor` who acts (else `$BD_ACTOR`, else as
-    `bd` decides), and `session` the run of that actor (else `$BD_SESSION`). Claims that ended without this client's doing
-    are appended to `claims_over`.
+    `bd` decides), and `session` the run of that actor (else `$BD_SESSION`). Claims that something other than this client
+    ended are appended to `claims_over`.
     """
 
     def __init__(
@@ -75,14 +74,16 @@ class Client(Api):
 
     def request(self, call: Any, *, request_id: Optional[str] = None, changes: bool = False) -> Any:
         """Sends a call as docs/PROTOCOL.md describes it, and again if the daemon ends before it replies."""
-        line = encode(call, self.actor, self.session, request_id, changes)
+        request_id = request_id or (short_lived_id() if changes else None)
+        line = encode(call, self.actor, self.session, request_id)
+        last: Optional[Exception] = None
         with self._lock:
             for attempt in range(ATTEMPTS):
                 try:
                     return decode(self._exchange(line, patience(call)), self.claims_over.extend)
                 except socket.timeout:
                     self.close_connection()
-                    raise no_reply(call) from None
+                    raise no_reply(call, request_id) from None
                 except (OSError, DaemonOlder) as error:
                     last = error
                     self.close_connection()
@@ -91,15 +92,15 @@ class Client(Api):
                     if self._awaits_reply:
                         # A reply that was not read must not be taken for that of the next request.
                         self.close_connection()
-        raise DaemonUnreachableError(f"the daemon ended {ATTEMPTS} times before it replied: {last}")
+        raise no_daemon(last, request_id)
 
     def _exchange(self, line: bytes, timeout: float) -> bytes:
         if not self._use_socket:
-            return self._through_command(line)
+            return self._through_command(line, timeout)
         if self._connection is None:
             connected = self._connect(timeout)
             if connected is None:
-                return self._through_command(line)
+                return self._through_command(line, timeout)
             self._connection = connected
         self._connection.settimeout(timeout)
         self._awaits_reply = True
@@ -120,6 +121,7 @@ class Client(Api):
                 self.place.check_socket()
                 connection.settimeout(timeout)
                 connection.connect(self.place.socket)
+                self.place.check_lock()
                 return connection
             except OSError:
                 connection.close()
@@ -129,18 +131,32 @@ class Client(Api):
         self._use_socket = False
         return None
 
-    def _through_command(self, line: bytes) -> bytes:
+    def _through_command(self, line: bytes, timeout: float) -> bytes:
         if self._process is not None and self._process.poll() is not None:
             self.close_connection()
         if self._process is None:
             self._process = subprocess.Popen(
                 self.place.call_command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
             )
-        assert self._process.stdin and self._process.stdout
+        process = self._process
+        assert process.stdin and process.stdout
+        timed_out = threading.Event()
+        timer = threading.Timer(timeout, lambda: (timed_out.set(), process.kill()))
+        timer.daemon = True
         self._awaits_reply = True
-        self._process.stdin.write(line)
-        self._process.stdin.flush()
-        reply = self._process.stdout.readline()
+        timer.start()
+        try:
+            process.stdin.write(line)
+            process.stdin.flush()
+            reply = process.stdout.readline()
+        except OSError:
+            if timed_out.is_set():
+                raise socket.timeout from None
+            raise
+        finally:
+            timer.cancel()
+        if timed_out.is_set() and not reply.endswith(b"\n"):
+            raise socket.timeout
         self._awaits_reply = False
         return reply
 

@@ -11,6 +11,8 @@ class BeadsError(Exception):
 
     code: str = ""
     hint: Optional[str] = None
+    #: The id of a request that may have been carried out although it failed. With it, the request can be repeated safely.
+    request_id: Optional[str] = None
 
     def __init__(self, message: str, code: str = "", details: Any = None, hint: Optional[str] = None) -> None:
         super().__init__(message)

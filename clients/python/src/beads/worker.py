@@ -3,151 +3,45 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import time
-from contextlib import asynccontextmanager, contextmanager
+import weakref
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timezone
-from typing import Any, AsyncIterator, Awaitable, Iterator, List, Optional, TypeVar
+from typing import Any, AsyncGenerator, AsyncIterator, Callable, List, Optional
 
-from . import errors, types
+from . import types
 from .aio import AsyncClient
-from .errors import BeadsError, NothingReadyError
-
-Result = TypeVar("Result")
+from .claim import OVER, Claim
+from .errors import BeadsError, BusyError, HubUnreachableError, NetworkError, NothingReadyError
 
 #: One wait for work. The daemon waits, so a longer time costs nothing; a shorter one ends a stopped worker sooner.
 WAIT_MS = 30_000
 
-#: What a call under a fence answers when its claim is over.
-OVER = (
-    errors.StaleClaimError,
-    errors.NotHolderError,
-    errors.ClosedError,
-    errors.CancelledError,
-    errors.DeletedError,
-    errors.ArchivedError,
-)
+#: Errors of a claim that pass by themselves. A worker that waits for work tries again.
+PASSING = (BusyError, HubUnreachableError, NetworkError)
+
+#: The first and the longest pause after such an error. Each is up to twice as long as the one before, and random, so that
+#: many workers do not come back at once.
+SHORTEST_PAUSE_S = 1.0
+LONGEST_PAUSE_S = 60.0
 
 
-class ClaimEnded(Exception):
-    """The claim ended without this worker's doing; `over` says why, if the daemon knows."""
+class _Loop:
+    """The iterator of `async for`. It is gone as soon as the loop was left; the generator's own end needs the event loop."""
 
-    def __init__(self, bead: str, over: Optional[types.ClaimOver]) -> None:
-        reason = over["reason"] if over else "unknown"
-        super().__init__(f"the claim on {bead} is over: {reason}")
-        self.over = over
+    def __init__(self, worker: "Worker") -> None:
+        this = weakref.ref(self)
+        self._claims = worker._claims(lambda: this() is None)
 
+    def __aiter__(self) -> "_Loop":
+        return self
 
-class Claim:
-    """A bead that this worker holds."""
+    async def __anext__(self) -> Claim:
+        return await self._claims.__anext__()
 
-    def __init__(self, client: AsyncClient, claimed: types.Claimed, resumed: bool) -> None:
-        self.client = client
-        self.bead = claimed
-        self.id: str = claimed["id"]
-        self.title: str = claimed["title"]
-        self.fence: str = claimed["fence"]
-        #: It was claimed before this worker started.
-        self.resumed = resumed
-        #: Set when the claim ended without this worker's doing.
-        self.over: "asyncio.Future[Optional[types.ClaimOver]]" = asyncio.get_running_loop().create_future()
-        self.is_finished = False
-        self._active_at = time.monotonic()
-        self._upkeep: List["asyncio.Future[None]"] = []
-        self._given_back: Optional["asyncio.Task[None]"] = None
-
-    @property
-    def brief(self) -> Optional[types.Brief]:
-        """Title, description, acceptance criteria, notes and finished blockers."""
-        return self.bead.get("brief")
-
-    def touch(self) -> None:
-        """Counts as activity: the lease is kept only while there is some."""
-        self._active_at = time.monotonic()
-
-    async def note(self, text: str) -> types.NoteAnswer:
-        """Adds a note under the fence of this claim."""
-        self.touch()
-        with self._fenced():
-            return await self.client.note(self.id, text, fence=self.fence)
-
-    async def finish(self, reason: str = "", **fields: Any) -> types.Closed:
-        """Closes the bead under the fence of this claim."""
-        with self._ending():
-            return await self.client.close(self.id, fence=self.fence, reason=reason, **fields)
-
-    async def hand_over(self, to: str, text: str = "") -> None:
-        """Offers the bead to another actor."""
-        with self._ending():
-            await self.client.hand_over(self.id, to, fence=self.fence, text=text)
-
-    async def ask(self, question: str, options: Optional[List[str]] = None) -> None:
-        """Asks a person and gives the claim back; the bead is ready again once there is an answer."""
-        with self._ending():
-            await self.client.ask(self.id, question, fence=self.fence, options=options or [])
-
-    async def release(self, reason: str = "") -> None:
-        """Gives the claim back."""
-        with self._ending():
-            await self.client.unclaim(self.id, fence=self.fence, reason=reason)
-
-    async def run(self, work: Awaitable[Result]) -> Result:
-        """Runs work, and cancels it with `ClaimEnded` when the claim ends. Work that runs counts as activity."""
-        task = asyncio.ensure_future(work)
-        try:
-            while True:
-                await asyncio.wait({task, self.over}, timeout=1, return_when=asyncio.FIRST_COMPLETED)
-                self.touch()
-                if task.done():
-                    return task.result()
-                if self.over.done():
-                    raise ClaimEnded(self.id, self.over.result())
-        finally:
-            if not task.done():
-                task.cancel()
-                await asyncio.wait({task})
-
-    @contextmanager
-    def _ending(self) -> Iterator[None]:
-        """Ends the claim by this worker's doing: the daemon reports that end, too, and may do so before it replies."""
-        self.is_finished = True
-        with self._fenced():
-            try:
-                yield
-            except BaseException:
-                self.is_finished = False
-                raise
-
-    @contextmanager
-    def _fenced(self) -> Iterator[None]:
-        """Raises `ClaimEnded` when a call under the fence is refused because the claim is over."""
-        try:
-            yield
-        except OVER as error:
-            self._end(None)
-            raise ClaimEnded(self.id, self.over.result() if self.over.done() else None) from error
-
-    async def _give_back(self) -> None:
-        """Ends the upkeep, and releases the bead unless the claim is over. Safe to repeat, also after it was cancelled."""
-        if self._given_back is None:
-            self._given_back = asyncio.ensure_future(self._give_back_once())
-        await asyncio.shield(self._given_back)
-
-    async def _give_back_once(self) -> None:
-        for task in self._upkeep:
-            task.cancel()
-        if self._upkeep:
-            await asyncio.wait(self._upkeep)
-        if not self.is_finished and not self.over.done():
-            try:
-                await self.release("the worker stopped before it was finished")
-            except ClaimEnded:
-                pass
-
-    def _end(self, over: Optional[types.ClaimOver]) -> None:
-        if self.is_finished or self.over.done():
-            return
-        reported = (one for one in self.client.claims_over if one["fence"] == self.fence)
-        self.over.set_result(over or next(reported, None))
+    async def aclose(self) -> None:
+        await self._claims.aclose()
 
 
 class Worker:
@@ -155,14 +49,18 @@ class Worker:
 
     Beads that the actor still holds come first, so a worker that was restarted resumes. While the loop's body runs, the
     lease is kept as long as there is activity: calls of the claim, `claim.touch()`, or work in `claim.run()`. After
-    `quiet_s` without any, the lease runs out. When the claim ends, `claim.over` is set, and `claim.run()` and the calls of
-    the claim raise `ClaimEnded`. A body that neither finishes nor hands over its bead gives it back; one that is left early (`break`, an
-    exception, cancellation) does so at the end of the client's `async with`.
+    `quiet_s` without any, the lease runs out. When something other than the worker ends the claim, `claim.over` is set,
+    and `claim.run()` and the calls of the claim raise `ClaimEnded`.
+
+    A body that neither finishes nor hands over its bead gives it back. If the loop is left early (`break`, an exception,
+    cancellation), that happens in the background, and is done before the next loop on the same client begins and at the
+    end of the client's `async with`.
 
     Workers that run at the same time need different actors or sessions: one that starts resumes what its actor holds
     without a session or in the same one.
 
-    `once` ends the loop when nothing is ready; otherwise the worker waits for work until `stop()`.
+    `once` ends the loop when nothing is ready; otherwise the worker waits for work until `stop()`, also
+    while the hub or the remote is away or the daemon is busy.
     """
 
     def __init__(
@@ -187,25 +85,55 @@ class Worker:
         self._beat_s = beat_s
         self._quiet_s = quiet_s
         self._stopped = False
+        self._pausing: Optional["asyncio.Future[None]"] = None
 
     def stop(self) -> None:
         """Ends the loop after the current bead."""
         self._stopped = True
+        if self._pausing and not self._pausing.done():
+            self._pausing.set_result(None)
 
-    async def __aiter__(self) -> AsyncIterator[Claim]:
+    def __aiter__(self) -> AsyncIterator[Claim]:
+        return _Loop(self)
+
+    async def _claims(self, is_left: Callable[[], bool]) -> AsyncGenerator[Claim, None]:
+        # A loop that was left gives its bead back in the background. That must not happen to the bead once it is resumed.
+        await self.client._give_back_left()
         held = await self.client.claim_mine(lease_ms=self._lease_ms)
-        claims = [Claim(self.client, bead, resumed=True) for bead in held]
-        self.client._at_exit.update(claim._give_back for claim in claims)
+        claims = [self._claim_of(bead, is_left, resumed=True) for bead in held]
         for claim in claims:
             if self._stopped:
-                await claim._give_back()
-            elif claim is claims[0] or await self._still_holds(claim):
+                failed = await self.client._give_back(one._give_back for one in claims)
+                if failed:
+                    raise failed
+                return
+            if claim is claims[0] or await self._still_holds(claim):
                 async with self._holding(claim):
                     yield claim
-            self.client._at_exit.discard(claim._give_back)
+            else:
+                self.client._held.pop(claim._give_back, None)
+        while not self._stopped:
+            claimed = await self._claim_next()
+            if claimed is None:
+                return
+            claim = self._claim_of(claimed, is_left, resumed=False)
+            if self._stopped:
+                await claim._give_back()
+                return
+            async with self._holding(claim):
+                yield claim
+
+    def _claim_of(self, claimed: types.Claimed, is_left: Callable[[], bool], resumed: bool) -> Claim:
+        claim = Claim(self.client, claimed, resumed)
+        self.client._held[claim._give_back] = is_left
+        return claim
+
+    async def _claim_next(self) -> Optional[types.Claimed]:
+        """Claims a bead, waiting for work and through errors that pass. Returns `None` when the loop ends."""
+        failures = 0
         while not self._stopped:
             try:
-                claimed = await self.client.claim_next(
+                return await self.client.claim_next(
                     filter=self._ready,
                     lease_ms=self._lease_ms,
                     wait_ms=0 if self._once else WAIT_MS,
@@ -213,11 +141,20 @@ class Worker:
                 )
             except NothingReadyError:
                 if self._once:
-                    return
-                continue
-            claim = Claim(self.client, claimed, resumed=False)
-            async with self._holding(claim):
-                yield claim
+                    return None
+                failures = 0
+            except PASSING:
+                if self._once:
+                    raise
+                await self._pause(failures)
+                failures += 1
+        return None
+
+    async def _pause(self, failures: int) -> None:
+        """Waits before it claims again, or until `stop()`."""
+        longest_s = min(LONGEST_PAUSE_S, SHORTEST_PAUSE_S * 2**failures)
+        self._pausing = asyncio.get_running_loop().create_future()
+        await asyncio.wait({self._pausing}, timeout=random.uniform(longest_s / 2, longest_s))
 
     async def _still_holds(self, claim: Claim) -> bool:
         """Renews the lease of a bead whose turn came late."""
@@ -229,13 +166,16 @@ class Worker:
 
     @asynccontextmanager
     async def _holding(self, claim: Claim) -> AsyncIterator[None]:
+        claim.touch()
         claim._upkeep = [asyncio.ensure_future(self._beat(claim)), asyncio.ensure_future(self._watch(claim))]
-        self.client._at_exit.add(claim._give_back)
         try:
             yield
-        finally:
-            await claim._give_back()
-            self.client._at_exit.discard(claim._give_back)
+        except GeneratorExit:
+            # The loop was left. If this fails, the end of the client's `async with` tries again, and reports it.
+            with suppress(BeadsError):
+                await claim._give_back()
+            raise
+        await claim._give_back()
 
     def _pause_s(self, claim: Claim) -> float:
         """Returns how long to wait between renewals: a third of the lease at most."""
