@@ -101,6 +101,12 @@ fn values_out_of_range() {
         (&["list", "--limit", "-1"], "invalid_value"),
         (&["list", "--limit", "many"], "invalid_value"),
         (&["list", "--created-after", "yesterday"], "invalid_value"),
+        // Regression: numbers were seconds, and a sign was ignored.
+        (&["list", "--created-after", "2026"], "invalid_value"),
+        (&["archive", "--closed-before", "2026"], "invalid_value"),
+        (&["archive", "--closed-before", "+1d"], "invalid_value"),
+        (&["recap", "--since", "2026"], "invalid_value"),
+        (&["diff", "2026"], "invalid_value"),
         (&["ready", "-p", "5"], "invalid_value"),
         (&["blocked", "-t", "saga"], "invalid_value"),
         (&["count", "-s", "gone"], "invalid_value"),
