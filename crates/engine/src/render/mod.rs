@@ -48,10 +48,10 @@ pub use agents::{ActivityAnswer, AgentAnswer, AgentMail};
 pub use answer::{
     Answer, BalanceAnswer, BatchAnswer, ClaimOverAnswer, CompatSetup, ConflictAnswer, CountAnswer,
     CountByAnswer, CycleAnswer, Detail, DetailOf, EachAnswer, EdgeAnswer, EpicAnswer, ExportAnswer,
-    HubErrorStatus, ImportAnswer, InfoAnswer, InitAnswer, LinkedBead, LostClaim, NoteAnswer, PlaceAnswer,
-    Progress, PushBudgetStatus, RepairAnswer, RescuedAnswer, SettingAnswer, StatusAnswer, SyncAnswer,
-    SyncErrorStatus, SyncStatus, TextAnswer, TreeNode, UnfinishedAnswer, UnreadableAnswer, UpgradeAnswer,
-    VerifyAnswer, VersionAnswer,
+    HubErrorStatus, ImportAnswer, InfoAnswer, InitAnswer, LinkedBead, LostClaim, NoteAnswer, PartlyAnswer,
+    PlaceAnswer, Progress, PushBudgetStatus, RepairAnswer, RescuedAnswer, SettingAnswer, StatusAnswer,
+    SyncAnswer, SyncErrorStatus, SyncStatus, TextAnswer, TreeNode, UnfinishedAnswer, UnreadableAnswer,
+    UpgradeAnswer, VerifyAnswer, VersionAnswer,
 };
 pub use brief::Brief;
 pub use daemon_status::{DaemonStatus, StepProgress};
@@ -93,6 +93,7 @@ pub fn reply(result: Result<Answer, Failure>, output: &Output, position: u64) ->
     let mut reply = Reply { position, ..Reply::default() };
     match result {
         Ok(Answer::RenderedBeads(text)) => reply.stdout = text,
+        Ok(Answer::Partly(partly)) => return partial_reply(*partly, output, position),
         Ok(answer) => {
             if let Answer::Unconfirmed(claimed) = answer {
                 // The claim is rendered once it is confirmed, where the request is known.
@@ -127,6 +128,17 @@ pub fn reply(result: Result<Answer, Failure>, output: &Output, position: u64) ->
         Err(failure) => fail(&mut reply, failure, output.format),
     }
     reply
+}
+
+/// Renders what succeeded, followed by the failure. In JSON, the failure has both.
+fn partial_reply(partly: PartlyAnswer, output: &Output, position: u64) -> Reply {
+    let PartlyAnswer { done, failure } = partly;
+    if output.format != Format::Text {
+        return reply(Err(failure), output, position);
+    }
+    let shown = reply(Ok(done), output, position);
+    let stderr = format!("{}{}", shown.stderr, escape_line(&failure.line()));
+    Reply { exit: failure.exit(), stderr, ..shown }
 }
 
 /// Returns the line that announces a new store format, which earlier releases cannot open.

@@ -373,7 +373,7 @@ impl Service {
             Call::Confirm { call } => self.confirm(request, call, output),
             Call::Mutate(mutate) => {
                 self.check_claims_of(request, call)?;
-                self.mutate(request, mutate, output.dialect)
+                self.mutate_partly(request, mutate, output.dialect)
             }
             Call::Atomic(atomic) => {
                 self.check_claims_of(request, call)?;
