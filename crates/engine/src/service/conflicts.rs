@@ -140,6 +140,10 @@ fn concurrent_write(catalog: &Catalog, id: &ConflictId, conflict: &Conflict) -> 
         by: conflict.lost.by().clone(),
         won_at: Some(conflict.won.at()),
         won_by: Some(conflict.won.by().clone()),
+        current_by: bead
+            .map(|bead| bead.mark(conflict.field))
+            .filter(|mark| **mark != conflict.won)
+            .map(|mark| mark.by().clone()),
         dismissed: conflict.dismissed.is_some(),
         born: None,
     }
@@ -160,6 +164,7 @@ fn remapped(catalog: &Catalog, lineage: &Lineage) -> ConflictAnswer {
         by: lineage.by().clone(),
         won_at: None,
         won_by: None,
+        current_by: None,
         dismissed: false,
         born: Some(lineage.birth_id().clone()),
     }
