@@ -59,6 +59,7 @@ pub use done::{
     ClaimedOf, ClosedAndClaimed, ClosedOf, ConfirmedAnswer, CreatedOf, Done, Similar, Unblocked,
     WarningAnswer,
 };
+pub use empty::nothing_to_change;
 pub use events::{EventAnswer, EventsAnswer, events};
 pub use graph_answer::{ArrowAnswer, GraphAnswer, NodeAnswer};
 pub use hub::{HubAnswer, HubStatusAnswer};
@@ -87,6 +88,9 @@ use serde_json::value::{RawValue, to_raw_value};
 use crate::dialect::Dialect;
 use crate::failure::{Failure, exit};
 use crate::request::{Format, Output, Reply};
+
+/// What the id of every conflict begins with.
+pub const CONFLICT_PREFIX: &str = "CONFLICT-";
 
 /// Renders a result once, in the format the caller asked for.
 pub fn reply(result: Result<Answer, Failure>, output: &Output, position: u64) -> Reply {
@@ -231,7 +235,8 @@ fn notes_about<'a>(done: impl IntoIterator<Item = &'a Done>) -> String {
     for one in done {
         // The answer to a dependency names both of its ends.
         if let (Some(asked), Some(bead), None) = (&one.asked, &one.bead, &one.edge) {
-            lines.push_str(&escape_line(&format!("note: {asked} is {}", bead.id)));
+            let of = if asked.starts_with(CONFLICT_PREFIX) { "a conflict of " } else { "" };
+            lines.push_str(&escape_line(&format!("note: {asked} is {of}{}", bead.id)));
         }
         if one.unchanged {
             lines.push_str(&escape_line(&nothing_changed(one)));

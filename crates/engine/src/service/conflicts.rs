@@ -6,11 +6,8 @@ use beads_core::{Catalog, Conflict, ConflictId, Field, Lineage, Op};
 use super::Service;
 use crate::dialect::Dialect;
 use crate::failure::{Code, Failure};
-use crate::render::{Answer, ConflictAnswer};
+use crate::render::{Answer, CONFLICT_PREFIX, ConflictAnswer};
 use crate::request::{Mutate, Request, ResolveConflicts};
-
-/// What the id of every conflict begins with.
-const CONFLICT_PREFIX: &str = "CONFLICT-";
 
 /// The number of digits in the id of a conflict.
 const CONFLICT_DIGITS: usize = 32;

@@ -278,7 +278,12 @@ impl Service {
             }
             _ => None,
         };
+        let nothing =
+            result.as_ref().ok().and_then(|answer| render::nothing_to_change(&request.call, answer));
         let mut reply = self.reply(result, output, format_before);
+        if output.format == Format::Text && !output.quiet {
+            reply.stderr.extend(nothing.map(|nothing| format!("{nothing}\n")));
+        }
         reply.unconfirmed = unconfirmed;
         self.track_and_report_claims(request, handed_out, &mut reply);
         reply
