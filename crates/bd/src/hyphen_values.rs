@@ -13,14 +13,17 @@ pub fn accept_any_value(command: Command) -> Command {
         .mut_subcommands(accept_any_value)
 }
 
-/// Disallows positional arguments that begin with a hyphen: such a word is always an option.
+/// Disallows positional arguments that begin with a hyphen: such a word is always an option. Only text may be a
+/// negative number, because no option is a digit.
 pub fn reject_hyphen_positionals(command: Command) -> Command {
     command
-        .mut_args(
-            |argument| {
-                if argument.is_positional() { argument.allow_hyphen_values(false) } else { argument }
-            },
-        )
+        .mut_args(|argument| {
+            if !argument.is_positional() {
+                return argument;
+            }
+            let takes_text = argument.is_allow_hyphen_values_set();
+            argument.allow_hyphen_values(false).allow_negative_numbers(takes_text)
+        })
         .mut_subcommands(reject_hyphen_positionals)
 }
 

@@ -377,23 +377,74 @@ fn named(option: &str, program: Option<&str>) -> Option<String> {
     program.map(|program| format!("{option}={program}"))
 }
 
-/// Returns git's reason on one line and without credentials: its errors if there are any, else its last
-/// lines.
+/// Returns git's reason on one line and without credentials: its errors and what ssh or the server said about them
+/// if there are any, else its last lines.
 fn last_lines(text: &str) -> String {
     let noise = ["To ", "Done", "hint:", "error: failed to push some refs"];
     let is_noise = |line: &str| noise.iter().any(|start| line.starts_with(start)) || is_progress(line);
     let is_relevant = |line: &&str| !line.is_empty() && !is_noise(line) && !http_trace::is_trace(line);
     let lines: Vec<_> = text.split(['\r', '\n']).map(str::trim).filter(is_relevant).collect();
     let is_error = |line: &&str| ["error:", "fatal:", "rejected"].iter().any(|sign| line.contains(sign));
-    let errors: Vec<_> = lines.iter().copied().filter(is_error).collect();
-    let lines = if errors.is_empty() { lines } else { errors };
+    // Git's own error is often only that it could not read; the line before it, of another program, tells why.
+    let before =
+        lines.iter().position(|line| line.starts_with("fatal:")).map_or(&[][..], |end| &lines[..end]);
+    let cause = before.iter().rposition(|line| may_tell_cause(line));
+    let is_reason =
+        |&(index, line): &(usize, &str)| is_error(&line) || line.starts_with("ssh:") || Some(index) == cause;
+    let reasons: Vec<_> = lines.iter().copied().enumerate().filter(is_reason).map(|(_, line)| line).collect();
+    let lines = if reasons.is_empty() { lines } else { reasons };
     let tail = &lines[lines.len().saturating_sub(3)..];
     crate::url::redact(&tail.join("; "))
 }
 
+/// Returns whether a line may tell why git failed: it is neither a frame that a server draws nor a warning.
+fn may_tell_cause(line: &str) -> bool {
+    let said = line.strip_prefix("remote:").unwrap_or(line);
+    said.chars().any(char::is_alphanumeric) && !said.trim_start().to_ascii_lowercase().starts_with("warning:")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::is_moved_ref;
+    use super::{is_moved_ref, last_lines};
+
+    /// Regression: only the line of git was shown, which is the same for all of these.
+    #[test]
+    fn the_reason_includes_what_ssh_or_the_server_said() {
+        const GIT: &str = "fatal: Could not read from remote repository.";
+        const ADVICE: &str =
+            "\n\nPlease make sure you have the correct access rights\nand the repository exists.\n";
+        for (said, cause) in [
+            (
+                "ssh: Could not resolve hostname nope.example: Name or service not known\r\n",
+                "ssh: Could not resolve hostname nope.example: Name or service not known; ",
+            ),
+            (
+                "Warning: Permanently added 'host' (ED25519) to the list of known hosts.\n\
+                 git@host: Permission denied (publickey).\n",
+                "git@host: Permission denied (publickey).; ",
+            ),
+            ("Host key verification failed.\n\n", "Host key verification failed.; "),
+            ("ERROR: Repository not found.\n", "ERROR: Repository not found.; "),
+            (
+                "remote: \nremote: ==========\nremote: ERROR: The project could not be found.\nremote: ==========\n\
+                 remote: \n",
+                "remote: ERROR: The project could not be found.; ",
+            ),
+            (
+                "ssh: connect to host jump port 22: Connection refused\nConnection closed by UNKNOWN port 65535\n",
+                "ssh: connect to host jump port 22: Connection refused; Connection closed by UNKNOWN port 65535; ",
+            ),
+            ("warning: redirecting to ssh://host/x.git/\n", ""),
+            ("", ""),
+        ] {
+            assert_eq!(last_lines(&format!("{said}{GIT}{ADVICE}")), format!("{cause}{GIT}"));
+        }
+        let many = format!("remote: a\nerror: b\nerror: c\nerror: d\n{GIT}{ADVICE}");
+        assert_eq!(last_lines(&many), format!("error: c; error: d; {GIT}"), "at most three lines");
+        let url = format!("ssh: cannot reach ssh://ann:secret@host/x.git\n{GIT}");
+        assert!(!last_lines(&url).contains("secret"));
+        assert_eq!(last_lines("one\ntwo\n"), "one; two", "without an error, the last lines");
+    }
 
     /// Regression: a claim failed with a network error because the daemon's own exchange moved the tracking ref.
     #[test]

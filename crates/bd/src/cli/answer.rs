@@ -18,7 +18,7 @@ pub struct Args {
     #[arg(value_name = "ID")]
     id: String,
     /// The answer; - reads it from standard input
-    #[arg(value_name = "TEXT")]
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     text: String,
     /// The question to answer, when the bead has several
     #[arg(long, value_name = "NOTE")]

@@ -29,7 +29,7 @@ pub struct Args {
     #[arg(value_name = "ID")]
     id: String,
     /// The question; - reads it from standard input
-    #[arg(value_name = "QUESTION")]
+    #[arg(value_name = "QUESTION", allow_hyphen_values = true)]
     text: String,
     /// A suggested answer; repeat for more
     #[arg(long = "option", value_name = "TEXT")]

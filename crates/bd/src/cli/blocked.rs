@@ -6,7 +6,11 @@ use super::filter::SelectionArgs;
 
 /// List blocked beads and what blocks them
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  bd blocked --json")]
+#[command(
+    after_help = "Example:\n  bd blocked --json",
+    mut_arg("sort", |sort| sort.hide(true)),
+    mut_arg("reverse", |reverse| reverse.hide(true))
+)]
 pub struct Args {
     #[command(flatten)]
     beads: SelectionArgs,

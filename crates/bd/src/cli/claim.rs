@@ -17,7 +17,10 @@ use super::guard::GuardArgs;
 /// `bd ready`: priority, oldest, hybrid or impact.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  bd claim bd-a1 --lease 4h\n  bd claim --next --label backend --wait 60s --json\n  bd claim --next --sort impact\n  bd claim bd-a1 --confirm\n  bd claim bd-a1 --take-over\n  bd claim --mine"
+    after_help = "Examples:\n  bd claim bd-a1 --lease 4h\n  bd claim --next --label backend --wait 60s --json\n  bd claim --next --sort impact\n  bd claim bd-a1 --confirm\n  bd claim bd-a1 --take-over\n  bd claim --mine",
+    mut_arg("sort", |sort| sort.value_name("KEY").help("With --next: choose by priority, oldest, impact or hybrid")),
+    mut_arg("reverse", |reverse| reverse.hide(true)),
+    mut_arg("limit", |limit| limit.hide(true))
 )]
 pub struct Args {
     /// Id of the bead; an unambiguous prefix is enough

@@ -6,7 +6,12 @@ use super::filter::FilterArgs;
 
 /// Count beads
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Example:\n  bd count --by-status --label backend")]
+#[command(
+    after_help = "Example:\n  bd count --by-status --label backend",
+    mut_arg("sort", |sort| sort.hide(true)),
+    mut_arg("reverse", |reverse| reverse.hide(true)),
+    mut_arg("limit", |limit| limit.hide(true))
+)]
 #[group(id = "by", multiple = false)]
 pub struct Args {
     #[command(flatten)]

@@ -2,7 +2,7 @@
 
 use beads_core::query::{Filter, Sort, SortKey, StatusFilter};
 use beads_core::{Actor, Label, Priority, Timestamp, TypeName};
-use beads_engine::failure::Failure;
+use beads_engine::config::parse_duration;
 use clap::Args;
 
 use super::future_time::future_time;
@@ -180,7 +180,7 @@ fn sort(text: &str) -> Result<Sort, String> {
 
 /// Parses a time as [`moment::read`] does, or an age.
 pub fn time(text: &str) -> Result<Timestamp, String> {
-    moment::read(text).or_else(|error| ago(text).map_err(|_| format!("{error}, or an age such as 3d")))
+    moment::read(text).or_else(|error| ago(text).map_err(|why| format!("{error}, or an age such as 3d{why}")))
 }
 
 /// Parses a time as [`time`] does, or `today` or `yesterday`: midnight in this process's time zone.
@@ -197,9 +197,39 @@ fn now() -> Option<Timestamp> {
     Timestamp::from_ms(beads_store::World::now_ms(&beads_store::RealWorld)).ok()
 }
 
-fn ago(text: &str) -> Result<Timestamp, Failure> {
-    let age = beads_engine::config::parse_duration(text)?;
+/// Parses an age, or returns what to add to the error message. A bare number could mean a year, days or seconds.
+fn ago(text: &str) -> Result<Timestamp, &'static str> {
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(" (a number needs a unit, and a year a month and a day)");
+    }
+    if text.starts_with('+') {
+        return Err(" (a time with + is in the future)");
+    }
+    let age = parse_duration(text).map_err(|_| "")?;
     let now = beads_store::World::now_ms(&beads_store::RealWorld);
     let ms = now.saturating_sub(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
-    Ok(Timestamp::from_ms(ms)?)
+    Timestamp::from_ms(ms).map_err(|_| "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_need_a_unit_and_no_sign() {
+        let (hour, day) = (time("1h").unwrap(), time("1d").unwrap());
+        assert!(day < hour);
+        assert_eq!(time("2026-01-01").unwrap().to_string(), "2026-01-01T00:00:00.000Z");
+        for (bad, why) in [
+            ("2026", "(a number needs a unit, and a year a month and a day)"),
+            ("0", "(a number needs a unit, and a year a month and a day)"),
+            ("+1d", "(a time with + is in the future)"),
+            ("+5", "(a time with + is in the future)"),
+            ("", "such as 3d"),
+            ("soon", "such as 3d"),
+        ] {
+            let error = time(bad).unwrap_err();
+            assert!(error.ends_with(why), "{bad}: {error}");
+        }
+    }
 }

@@ -62,7 +62,7 @@ pub struct Globals {
         default_missing_value = "true"
     )]
     json: Option<JsonFlag>,
-    /// Print only the answer and errors
+    /// Print only errors and answers to queries; a change prints nothing, except with --json
     #[arg(long, short = 'q', global = true)]
     quiet: bool,
     /// Also print the store, its position and the time taken

@@ -12,6 +12,7 @@ use beads_engine::session_id::SessionId;
 use serde_json::{Value, json};
 
 use super::globals::Globals;
+use super::place::has_store;
 use super::stdout_reply;
 use crate::hook::{HookClient, Payload, Reminders};
 
@@ -62,7 +63,7 @@ impl Args {
     pub fn run(self, globals: &Globals) -> Reply {
         let payload = Payload::read();
         let globals = globals.with_session(payload.session());
-        let answer = match globals.place().ok().filter(Place::exists) {
+        let answer = match globals.place().ok().filter(has_store) {
             Some(place) => {
                 let deadline = Instant::now() + TIMEOUT;
                 let hook = Hook {

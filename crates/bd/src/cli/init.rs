@@ -1,8 +1,12 @@
+use beads_core::counted;
+use beads_core::query::Filter;
 use beads_engine::failure::{Failure, exit};
-use beads_engine::request::{Call, Reply};
+use beads_engine::place::Place;
+use beads_engine::request::{Call, Query, Reply};
 
 use super::ask_at;
 use super::globals::Globals;
+use super::place::has_store;
 
 /// Create the store (does nothing if it exists)
 ///
@@ -32,7 +36,10 @@ impl Args {
     pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
         let place = if self.private { globals.private_place()? } else { globals.place()? };
         let call = Call::Init { prefix: self.prefix, compat: self.compat, private: self.private };
-        let created = ask_at(&place, globals, call, |_| ())?;
+        let mut created = ask_at(&place, globals, call, |_| ())?;
+        if self.private && created.exit == exit::OK && !globals.is_quiet() {
+            created.stderr.push_str(&hidden_store_warning(&place, globals).unwrap_or_default());
+        }
         if !self.sync || created.exit != exit::OK {
             return Ok(created);
         }
@@ -40,4 +47,19 @@ impl Args {
         let synced = ask_at(&place, globals, Call::Sync, |_| ())?;
         if synced.exit == exit::OK { Ok(created) } else { Ok(synced) }
     }
+}
+
+/// Returns a warning if the private store hides the beads of the repository's store.
+fn hidden_store_warning(private: &Place, globals: &Globals) -> Option<String> {
+    // A store in a directory with another name is used only when it is named.
+    private.git_dir.parent()?.file_name().filter(|name| *name == ".beads")?;
+    let shared = Place::of_repository(private.home()).ok()?.filter(has_store)?;
+    let call = Call::query(Query::Count { filter: Filter::default(), by: None });
+    let answer: serde_json::Value = globals.value(&shared, call).ok()?;
+    let hidden = answer["count"].as_u64().filter(|hidden| *hidden > 0)?;
+    Some(format!(
+        "warning: bd here now uses this private store, which hides {} of the repository's store; to go back, run \
+         bd uninstall here, after bd import --from private-store .beads if the private store has beads to keep\n",
+        counted(hidden, "bead")
+    ))
 }

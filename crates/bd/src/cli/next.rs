@@ -12,7 +12,12 @@ use super::filter::FilterArgs;
 /// Chooses and claims a bead in one step and shows its brief. --sort takes the orders of `bd ready`:
 /// priority, oldest, hybrid or impact.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  bd next\n  bd next --label backend --wait 60s --json")]
+#[command(
+    after_help = "Examples:\n  bd next\n  bd next --label backend --wait 60s --json",
+    mut_arg("sort", |sort| sort.value_name("KEY").help("Choose by priority, oldest, impact or hybrid")),
+    mut_arg("reverse", |reverse| reverse.hide(true)),
+    mut_arg("limit", |limit| limit.hide(true))
+)]
 pub struct Args {
     #[command(flatten)]
     pub lease: LeaseArgs,

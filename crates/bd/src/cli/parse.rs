@@ -174,6 +174,14 @@ mod tests {
             vec!["bd", "note", "bd-1", "- a bullet", "--json"],
             vec!["bd", "note", "add", "bd-1", "-- a dash", "--json"],
             vec!["bd", "search", "- bullet"],
+            vec!["bd", "search", "-1"],
+            vec!["bd", "create", "-1", "-p", "1"],
+            vec!["bd", "note", "bd-1", "-1"],
+            vec!["bd", "note", "add", "bd-1", "-1.5", "--json"],
+            vec!["bd", "config", "set", "sync.push_rate", "-1"],
+            vec!["bd", "ask", "bd-1", "-q me", "--json"],
+            vec!["bd", "answer", "bd-1", "-a b", "--json"],
+            vec!["bd", "search", "--", "-fix"],
             vec!["bd", "close", "bd-1", "--reason", "--no longer needed"],
             vec!["bd", "config", "set", "sync.remote", "- odd"],
         ] {
@@ -183,5 +191,6 @@ mod tests {
         let mistyped = read(&["bd", "create", "--tilte", "x"]);
         assert!(mistyped.contains("--tilte") && mistyped.contains("similar"), "{mistyped}");
         assert!(read(&["bd", "create", "--tilte"]).starts_with("Err"));
+        assert!(read(&["bd", "show", "-1"]).starts_with("Err"), "an id is no text");
     }
 }

@@ -3,7 +3,7 @@ use beads_engine::failure::Failure;
 use beads_engine::place::{Kind, Place};
 use beads_engine::render::{self, PlaceAnswer};
 use beads_engine::request::{Format, Reply};
-use beads_store::GitRepository;
+use beads_store::{GitRepository, Repository, default_remote};
 
 use super::globals::Globals;
 use super::stdout_reply;
@@ -32,8 +32,24 @@ impl Args {
     }
 }
 
-/// Returns whether there is a store: a directory with its journal, or a saved state that the first command opens.
-fn has_store(place: &Place) -> bool {
-    let is_saved = || GitRepository::open(&place.git_dir).is_ok_and(|git| git.has_commit(beads_store::REF));
+/// Returns whether there is a store: a directory with its journal, or a saved or fetched state that the first command
+/// opens.
+pub fn has_store(place: &Place) -> bool {
+    let is_saved = || {
+        let is_here = |git: GitRepository| {
+            git.has_commit(beads_store::REF) || git.tracked().is_ok_and(|tips| !tips.is_empty())
+        };
+        GitRepository::open(&place.git_dir).is_ok_and(is_here)
+    };
     place.exists() && (place.store_dir().is_dir() || is_saved())
+}
+
+/// Returns whether the remote may have a store that `git fetch` does not bring into this clone, because it is shallow or
+/// has a single branch.
+pub fn may_fetch_store(place: &Place) -> bool {
+    let remote = || default_remote(&place.git_dir).ok().flatten();
+    let is_left_out = |remote: String| {
+        GitRepository::open(&place.git_dir).is_ok_and(|git| !git.is_fetched_by_default(&remote))
+    };
+    place.kind == Kind::Repository && remote().is_some_and(is_left_out)
 }

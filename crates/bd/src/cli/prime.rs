@@ -1,8 +1,8 @@
 use beads_engine::failure::Failure;
-use beads_engine::place::Place;
 use beads_engine::request::Reply;
 
 use super::globals::Globals;
+use super::place::{has_store, may_fetch_store};
 use super::situation::Situation;
 use super::{stdout_reply, text_reply};
 use crate::hook::{HookClient, Payload};
@@ -41,14 +41,15 @@ impl Args {
     pub fn run(self, globals: &Globals) -> Result<Reply, Failure> {
         let payload = self.hook.map(|_| Payload::read()).unwrap_or_default();
         let globals = &globals.with_session(payload.session());
-        let Some(place) = globals.place().ok().filter(Place::exists) else {
-            return Ok(text_reply("", globals));
-        };
+        let found = globals.place().ok().filter(|place| has_store(place) || may_fetch_store(place));
+        let Some(place) = found else { return Ok(text_reply("", globals)) };
         if !payload.is_first_call() {
             return Ok(stdout_reply("{}\n".to_owned()));
         }
-        // If the situation is unavailable, print only the instructions.
-        let situation = Situation::of(globals, &place).map(|situation| situation.text()).unwrap_or_default();
+        // If the situation is unavailable, print only the instructions. Without a store here, a query would create its
+        // files.
+        let situation = has_store(&place).then(|| Situation::of(globals, &place).ok()).flatten();
+        let situation = situation.map(|situation| situation.text()).unwrap_or_default();
         let text = match situation.is_empty() {
             true => format!("{TITLE}{TEXT}"),
             false => format!("{TITLE}{situation}\n{TEXT}"),

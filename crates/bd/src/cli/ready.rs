@@ -14,7 +14,9 @@ use super::filter::FilterArgs;
 /// days by priority, then the rest, oldest first.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  bd ready --limit 5 --json\n  bd ready --fields id,title,priority\n  bd ready --wait 60s\n  bd ready --sort impact --explain"
+    after_help = "Examples:\n  bd ready --limit 5 --json\n  bd ready --fields id,title,priority\n  bd ready --wait 60s\n  bd ready --sort impact --explain",
+    mut_arg("sort", |sort| sort.value_name("KEY").help("Sort by priority, oldest, impact or hybrid")),
+    mut_arg("reverse", |reverse| reverse.hide(true))
 )]
 pub struct Args {
     #[command(flatten)]

@@ -43,9 +43,27 @@ pub fn did_you_mean(error: &clap::Error) -> String {
             names.iter().rev().take(MAX_SUGGESTIONS).map(String::as_str).collect()
         }
         Some(ContextValue::String(name)) => vec![name],
-        _ => return String::new(),
+        _ => return text_separator(error).to_owned(),
     };
-    if names.is_empty() { String::new() } else { format!("; did you mean {}?", names.join(" or ")) }
+    match names.as_slice() {
+        [] => String::new(),
+        [name] => format!("; did you mean {name}?"),
+        [first @ .., last] => format!("; did you mean {} or {last}?", first.join(", ")),
+    }
+}
+
+/// Returns how to pass a word such as `-fix` as text, if that was mistaken for an option.
+fn text_separator(error: &clap::Error) -> &'static str {
+    let is_short = error
+        .get(ContextKind::InvalidArg)
+        .and_then(one)
+        .is_some_and(|word| word.starts_with('-') && !word.starts_with("--"));
+    // clap has a tip about it if the verb takes anything but options.
+    let takes_words = matches!(
+        error.get(ContextKind::Suggested),
+        Some(ContextValue::StyledStrs(tips)) if tips.iter().any(|tip| tip.to_string().contains("as a value"))
+    );
+    if is_short && takes_words { "; to pass text that begins with a hyphen, put -- before it" } else { "" }
 }
 
 fn one(value: &ContextValue) -> Option<&str> {

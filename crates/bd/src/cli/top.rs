@@ -22,7 +22,7 @@ const PRINTED: (u16, u16) = (80, 24);
 /// explains them; 2 shows what needs you, 3 the last night. If standard output is not a terminal, or with
 /// --once, one frame is printed.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:\n  bd top\n  bd top --since 22:30\n  bd top --once")]
+#[command(after_help = "Examples:\n  bd top\n  bd top --since 8h\n  bd top --once")]
 pub struct Args {
     /// Count closed beads from here: an age such as 8h, today, yesterday, a date, a local date-time or RFC 3339
     #[arg(long, short = 's', value_name = "TIME", default_value = "24h", value_parser = past_time)]

@@ -9,6 +9,16 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::{stdout_reply, suggest};
 
+/// The most characters of a value that an error repeats.
+const MAX_REPEATED: usize = 80;
+
+/// What Rust says about numbers, and what users are told.
+const NUMBER_ERRORS: [(&str, &str); 3] = [
+    ("invalid digit found in string", "must be a whole number without a sign"),
+    ("cannot parse integer from empty string", "must be a whole number without a sign"),
+    ("number too large to fit in target type", "the number is too large"),
+];
+
 /// Turns a clap error into a reply. Help and version succeed; everything else is a usage error, in JSON with
 /// `--json`.
 pub fn usage_error(error: &clap::Error, arguments: &[OsString]) -> Reply {
@@ -29,11 +39,38 @@ pub fn usage_error(error: &clap::Error, arguments: &[OsString]) -> Reply {
         ErrorKind::InvalidValue if given => Code::InvalidValue,
         _ => Code::Usage,
     };
-    let text = text.to_string();
+    let text = with_short_values(error, text.to_string());
     // The first paragraph is the error; usage and tips follow.
     let message = text.split("\n\n").next().unwrap_or(&text).trim_start_matches("error: ").replace('\n', " ");
     let mut message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    for (rust, plain) in NUMBER_ERRORS {
+        if let Some(start) = message.strip_suffix(rust) {
+            message = format!("{start}{plain}");
+        }
+    }
     message.push_str(&suggest::did_you_mean(error));
     let failure = Failure::new(code, message);
     render::failure_reply(failure, if wants_json { Format::Json } else { Format::Text })
+}
+
+/// Shortens long values in a message of clap, and puts those with empty lines on one line.
+fn with_short_values(error: &clap::Error, mut text: String) -> String {
+    for kind in [ContextKind::InvalidValue, ContextKind::InvalidArg, ContextKind::InvalidSubcommand] {
+        let Some(ContextValue::String(value)) = error.get(kind) else { continue };
+        let line = value.split_whitespace().collect::<Vec<_>>().join(" ");
+        let is_long = value.chars().nth(MAX_REPEATED).is_some();
+        if line.is_empty() || !(is_long || value.contains("\n\n")) {
+            continue;
+        }
+        let short = match line.char_indices().nth(MAX_REPEATED) {
+            Some((end, _)) => format!("{}…", &line[..end]),
+            None => line,
+        };
+        text = text.replace(value.as_str(), &short);
+        if is_long {
+            // Our own messages quote the value once more.
+            text = text.replace(&value.escape_debug().to_string(), &short);
+        }
+    }
+    text
 }

@@ -103,9 +103,11 @@ enum Ended {
 
 impl Watch<'_> {
     fn run(&self) -> Result<Ended, Failure> {
+        // Also checks the ids: a list ignores unknown ones, so they would count as closed.
+        let newest = self.events(None, Duration::ZERO)?.cursor;
         let mut cursor = match &self.args.since {
             Some(since) => since.clone(),
-            None => self.events(None, Duration::ZERO)?.cursor.parse()?,
+            None => newest.parse()?,
         };
         loop {
             if self.condition_met()? {
@@ -181,7 +183,7 @@ impl Watch<'_> {
         match self.args.until {
             None | Some(Until::Changed | Until::Over) => Ok(false),
             Some(Until::Closed) => {
-                // Deleted beads are not listed, so they count as closed.
+                // Deleted and archived beads are not listed, so they count as closed.
                 let beads: Vec<Bead> = self.ask(Call::query(Query::List(filter)))?;
                 Ok(beads.iter().all(|bead| bead.status == Status::Closed))
             }

@@ -101,6 +101,12 @@ fn values_out_of_range() {
         (&["list", "--limit", "-1"], "invalid_value"),
         (&["list", "--limit", "many"], "invalid_value"),
         (&["list", "--created-after", "yesterday"], "invalid_value"),
+        // Regression: numbers were seconds, and a sign was ignored.
+        (&["list", "--created-after", "2026"], "invalid_value"),
+        (&["archive", "--closed-before", "2026"], "invalid_value"),
+        (&["archive", "--closed-before", "+1d"], "invalid_value"),
+        (&["recap", "--since", "2026"], "invalid_value"),
+        (&["diff", "2026"], "invalid_value"),
         (&["ready", "-p", "5"], "invalid_value"),
         (&["blocked", "-t", "saga"], "invalid_value"),
         (&["count", "-s", "gone"], "invalid_value"),
@@ -195,6 +201,42 @@ fn invalid_titles() {
         (&["create", "x", "-a", "a\u{1b}b"], "invalid_value"),
         (&["label", "add", "bd-1", "\u{1b}"], "invalid_value"),
     ]);
+}
+
+#[test]
+fn errors_do_not_repeat_long_values() {
+    both(|bd| {
+        bd.create(&["first", "--id", "bd-1"]);
+        let long = "x é\n\n".repeat(5_000);
+        for args in [
+            &["create", &long][..],
+            &["update", "bd-1", "--title", &long],
+            &["--actor", &long, "list"],
+            &["list", "--sort", &long],
+            &[long.as_str()],
+        ] {
+            let run = bd.run(args);
+            assert_eq!(run.exit, Some(2), "{}", run.stderr.len());
+            assert!(run.stderr.len() < 1_000, "{} bytes", run.stderr.len());
+            assert!(run.stderr.contains("x é x é"), "{run:?}");
+            run.assert_one_error_line();
+        }
+    });
+}
+
+#[test]
+fn errors_about_numbers_say_what_is_accepted() {
+    both(|bd| {
+        for args in
+            [&["list", "--limit", "-1"][..], &["plan", "--workers", "-1"], &["list", "--limit", "many"]]
+        {
+            let error = bd.error(args, "invalid_value");
+            let message = error["message"].as_str().unwrap();
+            assert!(message.ends_with("must be a whole number without a sign"), "{message}");
+        }
+        let error = bd.error(&["list", "--limit", "99999999999999999999999"], "invalid_value");
+        assert!(error["message"].as_str().unwrap().ends_with("the number is too large"), "{error}");
+    });
 }
 
 /// The kernel does not pass arguments this long (128 KiB each), so the title of one mebibyte goes over the

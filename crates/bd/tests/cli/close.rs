@@ -86,8 +86,18 @@ fn several_with_some_that_do_not_exist() {
         assert_eq!(ids_of(&error["details"]["succeeded"]), [a.clone(), b.clone()]);
         assert_eq!(bd.show(&a)["status"], "closed");
         assert_eq!(bd.show(&b)["closed_reason"], "all done");
-        let run = bd.run(&["close", &a, "bd-nope"]);
-        assert!(run.exit == Some(1) && run.stdout.is_empty() && run.stderr.contains("bd-nope"), "{run:?}");
+        // As text, what succeeded is reported as usual, before the error.
+        let c = bd.create(&["c"]);
+        let run = bd.run(&["close", &c, "bd-nope"]);
+        assert!(run.exit == Some(1) && run.stdout.is_empty(), "{run:?}");
+        let lines: Vec<_> = run.stderr.lines().collect();
+        assert!(lines.len() == 2 && lines[0].starts_with(&format!("closed {c}")), "{run:?}");
+        assert_eq!(lines[1], "Error: 1 of 2 failed: bd-nope: no bead matches \"bd-nope\"");
+        let run = bd.run(&["reopen", "bd-nope", &c]);
+        assert!(run.stdout.starts_with(&format!("reopened {c}: c")), "{run:?}");
+        run.assert_one_error_line();
+        let run = bd.run(&["close", "bd-nope", "bd-neither"]);
+        assert_eq!((run.exit, run.stdout.as_str()), (Some(1), ""), "{run:?}");
         run.assert_one_error_line();
     });
 }

@@ -25,7 +25,11 @@ fn ids_may_be_abbreviated_and_lists_filtered_by_bead() {
     bd.error(&["conflicts", "dismiss", unknown], "not_found");
     let winner = bd.show(&id)["title"].clone();
     bd.json(&["conflicts", "restore", &digits[..8]]);
-    assert_ne!(bd.show(&id)["title"], winner);
+    let restored = bd.show(&id)["title"].clone();
+    assert_ne!(restored, winner);
+    // The winner is not paired with a value that another write brought.
+    let (restored, all) = (restored.as_str().unwrap(), bd.text(&["conflicts", "--all"]));
+    assert!(all.ends_with(&format!("\n  now   {restored} ({})\n", crate::sandbox::ACTOR)), "{all}");
 }
 
 #[test]

@@ -19,6 +19,11 @@ fn a_healthy_store() {
             (&json!("store"), &json!("ok"))
         );
         assert!(bd.text(&["doctor"]).starts_with("store         ok"));
+        for name in ["store", "dependencies", "clock_skew", "clients", "journal", "clock"] {
+            let doctor = bd.json(&["doctor", "--check", name]);
+            let names: Vec<_> = doctor["checks"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+            assert_eq!(names, [name]);
+        }
         let migration = bd.json(&["migrate", "--inspect"]);
         assert_eq!((&migration["needs_migration"], &migration["issue_count"]), (&json!(false), &json!(1)));
         assert!(bd.text(&["migrate", "--inspect"]).contains("nothing to migrate"));

@@ -16,6 +16,11 @@ fn an_empty_list_says_so_on_standard_error() {
             (&["label", "list-all"], "no labels\n"),
             (&["epic", "status"], "no epics\n"),
             (&["graph"], "no beads match\n"),
+            (&["validate"], "no problems found\n"),
+            (&["renew"], "no claims to renew\n"),
+            (&["unclaim", "--all"], "no claims to release\n"),
+            (&["reclaim", "--expired"], "no expired claims\n"),
+            (&["epic", "close-eligible"], "no epics to close\n"),
         ] {
             let run = bd.run(args);
             assert_eq!((run.exit, run.stdout.as_str(), run.stderr.as_str()), (Some(0), "", note), "{args:?}");

@@ -226,7 +226,7 @@ fn a_leftover_directory_does_not_split_the_store() {
 fn a_private_store_in_a_work_tree() {
     both(|bd| {
         let shared = bd.create(&["shared"]);
-        bd.text(&["init", "--private"]);
+        bd.text(&["init", "--private", "--quiet"]);
         assert!(is_clean(&bd.repository()), "git does not see it");
         let own = bd.create(&["own"]);
         bd.error(&["show", &shared], "not_found");
@@ -237,6 +237,20 @@ fn a_private_store_in_a_work_tree() {
         bd.json(&["import", "--from", "private-store", ".beads"]);
         std::fs::rename(bd.dir().join(".beads/store.git"), bd.root().join("moved.git")).unwrap();
         assert_eq!(bd.show(&own)["title"], "own");
+        assert_eq!(bd.show(&shared)["title"], "shared");
+    });
+}
+
+#[test]
+fn a_new_private_store_says_what_it_hides() {
+    both(|bd| {
+        let shared = bd.create(&["shared"]);
+        let run = bd.run(&["init", "--private", "--json"]);
+        assert_eq!((run.exit, run.value()["prefix"].as_str()), (Some(0), Some("bd")), "{run:?}");
+        assert!(run.stderr.contains("hides 1 bead of the repository's store"), "{run:?}");
+        assert_eq!(bd.json(&["list"]), serde_json::json!([]));
+        // The warning names this way back.
+        bd.json(&["uninstall"]);
         assert_eq!(bd.show(&shared)["title"], "shared");
     });
 }

@@ -7,6 +7,7 @@ use crate::mcp::client::Client;
 use crate::mcp::conflicts::loser;
 use crate::memory::remember;
 use crate::sandbox::{Mode, Sandbox, both};
+use crate::sync::Remote;
 
 fn tokens(text: &str) -> usize {
     o200k_base_singleton().encode_ordinary(text).len()
@@ -68,4 +69,56 @@ fn prime_counts_mail_and_overwritten_values() {
     ann.call("mail", letter);
     let prime = bd.text(&["prime"]);
     assert!(prime.contains(" Unread mail: 1 (`bb agent inbox`)."), "{prime}");
+}
+
+/// Hooks run in every repository.
+#[test]
+fn prime_and_hooks_are_silent_and_create_nothing_without_a_store() {
+    both(|bd| {
+        let silent = || {
+            assert_eq!(bd.text(&["prime"]), "");
+            assert_eq!(bd.text(&["prime", "--hook"]), "");
+            for event in ["stop", "end", "subagent-start", "subagent-stop"] {
+                let run = bd.run_with_input(&["hook", event], br#"{"session_id": "s1", "agent_id": "a7"}"#);
+                assert_eq!(
+                    (run.exit, run.stdout.as_str(), run.stderr.as_str()),
+                    (Some(0), "{}\n", ""),
+                    "{event}"
+                );
+            }
+            assert!(!bd.dir().join(".git/beads").exists());
+            assert!(bd.daemon_pid().is_none());
+        };
+        silent();
+        bd.create(&["x"]);
+        assert!(bd.text(&["prime"]).contains("1 ready"));
+        bd.json(&["uninstall"]);
+        silent();
+    });
+}
+
+#[test]
+fn prime_finds_the_store_of_a_fresh_clone() {
+    let remote = Remote::new();
+    let ann = remote.replica(Mode::Embedded);
+    ann.create(&["one"]);
+    ann.json(&["sync"]);
+    both(|ben| {
+        let clone = ben.root().join("clone");
+        let git = git2::Repository::clone(remote.path().to_str().unwrap(), &clone).unwrap();
+        let prime = || ben.text(&["-C", clone.to_str().unwrap(), "prime"]);
+        // A clone with a single branch has not fetched the store, and prime does not ask the remote.
+        let mut tracked = git.find_reference("refs/remotes/origin/beads/store").unwrap();
+        let tip = tracked.target().unwrap();
+        tracked.delete().unwrap();
+        let mut config = git.config().unwrap();
+        config.set_str("remote.origin.fetch", "+refs/heads/main:refs/remotes/origin/main").unwrap();
+        let text = prime();
+        assert!(text.starts_with("# Work is tracked with bd\n\nBeads are"), "{text}");
+        assert!(!clone.join(".git/beads").exists());
+        config.set_str("remote.origin.fetch", "+refs/heads/*:refs/remotes/origin/*").unwrap();
+        assert_eq!(prime(), "");
+        git.reference("refs/remotes/origin/beads/store", tip, false, "fetched").unwrap();
+        assert!(prime().contains("1 ready"));
+    });
 }

@@ -99,6 +99,13 @@ fn invalid_cursors_are_refused() {
         }
         bd.error(&["watch", "--ids", "bd-nope", "--since", "0", "--timeout", "0"], "not_found");
         bd.error(&["watch", "--until", "closed"], "usage");
+        // Regression: a list ignores unknown ids, so they counted as closed.
+        for condition in ["closed", "ready", "changed"] {
+            for since in [vec![], vec!["--since", "0"]] {
+                let args = ["watch", "--ids", "bd-a,bd-nope", "--until", condition, "--timeout", "0"];
+                bd.error(&[&args[..], &since[..]].concat(), "not_found");
+            }
+        }
         // A store that lost its local files has a new event log.
         bd.text(&["sync"]);
         bd.text(&["daemon", "stop"]);
@@ -131,6 +138,9 @@ fn watching_ends_when_the_condition_holds() {
         // If the condition holds already, the watch ends at once. A timeout is an error with the cursor to
         // resume from.
         assert_eq!(events(watching(bd, &["--until", "closed", "--ids", "bd-a"])), [] as [Value; 0]);
+        // A deleted bead counts as closed.
+        bd.json(&["delete", "bd-b"]);
+        assert_eq!(events(watching(bd, &["--until", "closed", "--ids", "bd-a,bd-b"])), [] as [Value; 0]);
         let error = bd.error(&["watch", "--until", "ready", "--timeout", "10ms"], "timeout");
         assert_eq!(error["details"]["cursor"], *cursor(bd));
     });

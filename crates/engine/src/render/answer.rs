@@ -64,6 +64,9 @@ pub enum Answer {
     Batch(BatchAnswer),
     /// Independent operations, each with its own result.
     Each(Vec<EachAnswer>),
+    /// A request that succeeded for some of its beads. `--json` shows only the failure, which has both.
+    #[serde(skip)]
+    Partly(Box<PartlyAnswer>),
     /// Beads with everything about them.
     Details(Vec<Detail>),
     /// A list of beads.
@@ -188,6 +191,24 @@ impl Answer {
         };
         done.into_iter().filter(|one| !one.dry_run).filter_map(Done::id).map(ToString::to_string).collect()
     }
+
+    /// Returns the beads with everything about them, to add to them.
+    pub fn details_mut(&mut self) -> &mut [Detail] {
+        match self {
+            Self::Details(details) => details,
+            Self::Partly(partly) => partly.done.details_mut(),
+            _ => &mut [],
+        }
+    }
+}
+
+/// What a request did and why it failed for the rest.
+#[derive(Debug)]
+pub struct PartlyAnswer {
+    /// What succeeded.
+    pub done: Answer,
+    /// What failed.
+    pub failure: Failure,
 }
 
 /// The result of one of several operations.

@@ -45,15 +45,20 @@ pub fn one(out: &mut String, one: &ConflictAnswer, style: Style) {
             known.map_or_else(|| escape(&json.to_string()).into_owned(), |field| value(*field, json, style));
         style.fit(&text, 24)
     };
+    // The winner may have been overwritten since.
+    let (current, by) = match &one.current_by {
+        Some(by) => ("now", Some(by)),
+        None => ("won", one.won_by.as_ref()),
+    };
     let _ = writeln!(
         out,
-        "{}  {id} {}\n  lost  {} ({})\n  won   {} ({})",
+        "{}  {id} {}\n  lost  {} ({})\n  {current}   {} ({})",
         one.id.get(..SHOWN_ID).unwrap_or(&one.id),
         field,
         value(&one.value),
         escape(one.by.as_str()),
         value(&one.current),
-        one.won_by.as_ref().map(|by| escape(by.as_str()).into_owned()).unwrap_or_default(),
+        by.map(|by| escape(by.as_str()).into_owned()).unwrap_or_default(),
     );
 }
 

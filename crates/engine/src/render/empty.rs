@@ -1,6 +1,7 @@
 //! Says on standard error that a list is empty. Standard output stays empty for pipes.
 
 use super::answer::{Answer, UnfinishedAnswer};
+use crate::request::Call;
 
 /// Returns what there is none of, if the answer is an empty list.
 pub fn note(answer: &Answer) -> Option<&'static str> {
@@ -21,7 +22,21 @@ pub fn note(answer: &Answer) -> Option<&'static str> {
         Answer::Epics(epics) => (epics.is_empty(), "no epics"),
         Answer::Conflicts(conflicts) => (conflicts.is_empty(), "no conflicts"),
         Answer::Sessions(sessions) => (sessions.is_empty(), "no sessions"),
+        Answer::Findings(findings) => (findings.is_empty(), "no problems found"),
         _ => return None,
     };
     is_empty.then_some(note)
+}
+
+/// Returns what there was none of, if a request found nothing to change.
+pub fn nothing_to_change(call: &Call, answer: &Answer) -> Option<&'static str> {
+    let Answer::Many(done) = answer else { return None };
+    let note = match call {
+        Call::RenewHeld { .. } => "no claims to renew",
+        Call::UnclaimAll { .. } => "no claims to release",
+        Call::ReclaimExpired { .. } => "no expired claims",
+        Call::CloseEligibleEpics { .. } => "no epics to close",
+        _ => return None,
+    };
+    done.is_empty().then_some(note)
 }

@@ -48,10 +48,10 @@ pub use agents::{ActivityAnswer, AgentAnswer, AgentMail};
 pub use answer::{
     Answer, BalanceAnswer, BatchAnswer, ClaimOverAnswer, CompatSetup, ConflictAnswer, CountAnswer,
     CountByAnswer, CycleAnswer, Detail, DetailOf, EachAnswer, EdgeAnswer, EpicAnswer, ExportAnswer,
-    HubErrorStatus, ImportAnswer, InfoAnswer, InitAnswer, LinkedBead, LostClaim, NoteAnswer, PlaceAnswer,
-    Progress, PushBudgetStatus, RepairAnswer, RescuedAnswer, SettingAnswer, StatusAnswer, SyncAnswer,
-    SyncErrorStatus, SyncStatus, TextAnswer, TreeNode, UnfinishedAnswer, UnreadableAnswer, UpgradeAnswer,
-    VerifyAnswer, VersionAnswer,
+    HubErrorStatus, ImportAnswer, InfoAnswer, InitAnswer, LinkedBead, LostClaim, NoteAnswer, PartlyAnswer,
+    PlaceAnswer, Progress, PushBudgetStatus, RepairAnswer, RescuedAnswer, SettingAnswer, StatusAnswer,
+    SyncAnswer, SyncErrorStatus, SyncStatus, TextAnswer, TreeNode, UnfinishedAnswer, UnreadableAnswer,
+    UpgradeAnswer, VerifyAnswer, VersionAnswer,
 };
 pub use brief::Brief;
 pub use daemon_status::{DaemonStatus, StepProgress};
@@ -59,6 +59,7 @@ pub use done::{
     ClaimedOf, ClosedAndClaimed, ClosedOf, ConfirmedAnswer, CreatedOf, Done, Similar, Unblocked,
     WarningAnswer,
 };
+pub use empty::nothing_to_change;
 pub use events::{EventAnswer, EventsAnswer, events};
 pub use graph_answer::{ArrowAnswer, GraphAnswer, NodeAnswer};
 pub use hub::{HubAnswer, HubStatusAnswer};
@@ -88,11 +89,15 @@ use crate::dialect::Dialect;
 use crate::failure::{Failure, exit};
 use crate::request::{Format, Output, Reply};
 
+/// What the id of every conflict begins with.
+pub const CONFLICT_PREFIX: &str = "CONFLICT-";
+
 /// Renders a result once, in the format the caller asked for.
 pub fn reply(result: Result<Answer, Failure>, output: &Output, position: u64) -> Reply {
     let mut reply = Reply { position, ..Reply::default() };
     match result {
         Ok(Answer::RenderedBeads(text)) => reply.stdout = text,
+        Ok(Answer::Partly(partly)) => return partial_reply(*partly, output, position),
         Ok(answer) => {
             if let Answer::Unconfirmed(claimed) = answer {
                 // The claim is rendered once it is confirmed, where the request is known.
@@ -127,6 +132,17 @@ pub fn reply(result: Result<Answer, Failure>, output: &Output, position: u64) ->
         Err(failure) => fail(&mut reply, failure, output.format),
     }
     reply
+}
+
+/// Renders what succeeded, followed by the failure. In JSON, the failure has both.
+fn partial_reply(partly: PartlyAnswer, output: &Output, position: u64) -> Reply {
+    let PartlyAnswer { done, failure } = partly;
+    if output.format != Format::Text {
+        return reply(Err(failure), output, position);
+    }
+    let shown = reply(Ok(done), output, position);
+    let stderr = format!("{}{}", shown.stderr, escape_line(&failure.line()));
+    Reply { exit: failure.exit(), stderr, ..shown }
 }
 
 /// Returns the line that announces a new store format, which earlier releases cannot open.
@@ -219,7 +235,8 @@ fn notes_about<'a>(done: impl IntoIterator<Item = &'a Done>) -> String {
     for one in done {
         // The answer to a dependency names both of its ends.
         if let (Some(asked), Some(bead), None) = (&one.asked, &one.bead, &one.edge) {
-            lines.push_str(&escape_line(&format!("note: {asked} is {}", bead.id)));
+            let of = if asked.starts_with(CONFLICT_PREFIX) { "a conflict of " } else { "" };
+            lines.push_str(&escape_line(&format!("note: {asked} is {of}{}", bead.id)));
         }
         if one.unchanged {
             lines.push_str(&escape_line(&nothing_changed(one)));

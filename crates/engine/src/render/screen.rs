@@ -153,7 +153,11 @@ fn conflicts(out: &mut String, conflicts: &[ConflictAnswer], style: Style) {
         };
         let _ = writeln!(out, "  {}  {field}", style.id(&one.id));
         let _ = writeln!(out, "    {}", side("lost", &one.value, Some(&one.by)));
-        let _ = writeln!(out, "    {}", side("won ", &one.current, one.won_by.as_ref()));
+        let (current, by) = match &one.current_by {
+            Some(by) => ("now ", Some(by)),
+            None => ("won ", one.won_by.as_ref()),
+        };
+        let _ = writeln!(out, "    {}", side(current, &one.current, by));
     }
 }
 

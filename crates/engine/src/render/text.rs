@@ -44,6 +44,7 @@ pub fn render(answer: &Answer, output: &Output) -> String {
             }
         }
         Answer::Many(many) => many.iter().for_each(|one| done(&mut out, one, output, style)),
+        Answer::Partly(partly) => out.push_str(&render(&partly.done, output)),
         Answer::Confirmed(ConfirmedAnswer { claimed, remote }) => {
             let text = |name: &str| escape(claimed[name].as_str().unwrap_or_default()).into_owned();
             let by = remote.as_str().map_or_else(

@@ -45,17 +45,12 @@ impl WithArchive {
         let mut answer = reader.query(query, output)?;
         let is_archived =
             |id: &str| self.catalog.resolve_any(id).is_ok_and(|lineage| self.archived.contains(lineage));
-        match &mut answer {
-            Answer::Details(details) => {
-                for detail in details {
-                    detail.bead.facts.archived = is_archived(detail.bead.id.as_str());
-                }
-            }
-            Answer::Beads(beads) => {
-                beads.retain(|bead| is_archived(bead.id.as_str()));
-                beads.iter_mut().for_each(|bead| bead.facts.archived = true);
-            }
-            _ => {}
+        for detail in answer.details_mut() {
+            detail.bead.facts.archived = is_archived(detail.bead.id.as_str());
+        }
+        if let Answer::Beads(beads) = &mut answer {
+            beads.retain(|bead| is_archived(bead.id.as_str()));
+            beads.iter_mut().for_each(|bead| bead.facts.archived = true);
         }
         Ok(answer)
     }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::Service;
 use super::mutate::done;
-use crate::failure::Failure;
+use crate::failure::{Code, Failure};
 use crate::render::{Answer, BatchAnswer};
 use crate::request::{Atomic, Request};
 
@@ -46,11 +46,17 @@ fn show(catalog: &Catalog, atomic: &Atomic, applied: &[Applied]) -> Result<Batch
     Ok(BatchAnswer { ids, results: results.collect::<Result<_, Failure>>()? })
 }
 
-/// Adds to an error which operation failed.
+/// Adds to an error which operation failed. A missing bead needs no such text if all operations are about one bead, as
+/// in `bd wait`.
 fn with_operation(atomic: &Atomic, error: beads_store::Error) -> Failure {
     let beads_store::Error::Batch { index, source } = error else { return error.into() };
     let subject = atomic.ops.get(index).map(Op::subject).unwrap_or_default();
     let cause = Failure::from(*source);
-    let message = format!("operation {} ({subject}): {}; nothing was changed", index + 1, cause.message);
+    let is_about_one = atomic.ops.iter().all(|op| op.subject() == subject);
+    let operation = match cause.code {
+        Code::NotFound if is_about_one => String::new(),
+        _ => format!("operation {} ({subject}): ", index + 1),
+    };
+    let message = format!("{operation}{}; nothing was changed", cause.message);
     Failure::new(cause.code, message).with(json!({"index": index, "details": cause.details}))
 }

@@ -214,6 +214,7 @@ pub fn claims(answer: &Answer, request: &Request) -> Vec<HandedOut> {
     match answer {
         Answer::One(done) => one(done).into_iter().collect(),
         Answer::Many(many) => many.iter().filter_map(one).collect(),
+        Answer::Partly(partly) => claims(&partly.done, request),
         Answer::ClosedAndClaimed(both) => both.claimed.iter().filter_map(|done| one(done)).collect(),
         Answer::Batch(batch) => batch.results.iter().filter_map(one).collect(),
         Answer::Each(each) => each

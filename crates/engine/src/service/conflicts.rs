@@ -6,11 +6,8 @@ use beads_core::{Catalog, Conflict, ConflictId, Field, Lineage, Op};
 use super::Service;
 use crate::dialect::Dialect;
 use crate::failure::{Code, Failure};
-use crate::render::{Answer, ConflictAnswer};
+use crate::render::{Answer, CONFLICT_PREFIX, ConflictAnswer};
 use crate::request::{Mutate, Request, ResolveConflicts};
-
-/// What the id of every conflict begins with.
-const CONFLICT_PREFIX: &str = "CONFLICT-";
 
 /// The number of digits in the id of a conflict.
 const CONFLICT_DIGITS: usize = 32;
@@ -140,6 +137,10 @@ fn concurrent_write(catalog: &Catalog, id: &ConflictId, conflict: &Conflict) -> 
         by: conflict.lost.by().clone(),
         won_at: Some(conflict.won.at()),
         won_by: Some(conflict.won.by().clone()),
+        current_by: bead
+            .map(|bead| bead.mark(conflict.field))
+            .filter(|mark| **mark != conflict.won)
+            .map(|mark| mark.by().clone()),
         dismissed: conflict.dismissed.is_some(),
         born: None,
     }
@@ -160,6 +161,7 @@ fn remapped(catalog: &Catalog, lineage: &Lineage) -> ConflictAnswer {
         by: lineage.by().clone(),
         won_at: None,
         won_by: None,
+        current_by: None,
         dismissed: false,
         born: Some(lineage.birth_id().clone()),
     }

@@ -63,7 +63,11 @@ impl Service {
 /// wait for a remote.
 fn is_work(call: &Call) -> bool {
     match call {
-        Call::Query(query) => !matches!(**query, Query::Status | Query::Events(_)),
+        Call::Query(query) => match &**query {
+            Query::Status => false,
+            Query::Events(events) => !events.ids.is_empty(),
+            _ => true,
+        },
         Call::Wait { call, .. } => is_work(call),
         Call::Mutate(_) | Call::Atomic(_) | Call::Each(_) | Call::CloseAndClaim { .. } => true,
         Call::Note(_) | Call::Label(_) | Call::UnclaimAll { .. } => true,

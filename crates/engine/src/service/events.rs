@@ -10,17 +10,18 @@ const MAX_EVENTS: usize = 1_000;
 
 impl Service {
     /// Returns the events after a cursor and the next cursor. Without a cursor, returns only the newest one.
+    /// Unknown ids are an error in both cases.
     pub(super) fn events(&self, query: &EventsQuery) -> Result<Answer, Failure> {
-        let Some(since) = &query.since else {
-            let cursor = self.replica.cursor().to_string();
-            return Ok(Answer::Events(EventsAnswer { events: Vec::new(), cursor, more: false }));
-        };
         let catalog = self.replica.catalog();
         let full = |name: &String| match catalog.resolve_any(name) {
             Ok(lineage) => Ok(catalog.id_of(lineage).clone()),
             Err(error) => Err(Failure::from(error)),
         };
         let ids = query.ids.iter().map(full).collect::<Result<Vec<_>, _>>()?;
+        let Some(since) = &query.since else {
+            let cursor = self.replica.cursor().to_string();
+            return Ok(Answer::Events(EventsAnswer { events: Vec::new(), cursor, more: false }));
+        };
         let wanted = |event: &Event| ids.is_empty() || event.id.as_ref().is_some_and(|id| ids.contains(id));
         let limit = query.limit.unwrap_or(MAX_EVENTS).clamp(1, MAX_EVENTS);
         let batch = self.replica.events_since(since, limit, wanted)?;

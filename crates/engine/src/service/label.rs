@@ -24,7 +24,7 @@ impl Service {
             Op::Update(Box::new(update))
         };
         let mutate = Mutate { ops: ids.iter().map(update).collect(), many: true, dry_run: false };
-        self.mutate(request, &mutate, dialect)
+        self.mutate_partly(request, &mutate, dialect)
     }
 }
 

@@ -278,7 +278,12 @@ impl Service {
             }
             _ => None,
         };
+        let nothing =
+            result.as_ref().ok().and_then(|answer| render::nothing_to_change(&request.call, answer));
         let mut reply = self.reply(result, output, format_before);
+        if output.format == Format::Text && !output.quiet {
+            reply.stderr.extend(nothing.map(|nothing| format!("{nothing}\n")));
+        }
         reply.unconfirmed = unconfirmed;
         self.track_and_report_claims(request, handed_out, &mut reply);
         reply
@@ -373,7 +378,7 @@ impl Service {
             Call::Confirm { call } => self.confirm(request, call, output),
             Call::Mutate(mutate) => {
                 self.check_claims_of(request, call)?;
-                self.mutate(request, mutate, output.dialect)
+                self.mutate_partly(request, mutate, output.dialect)
             }
             Call::Atomic(atomic) => {
                 self.check_claims_of(request, call)?;

@@ -9,13 +9,26 @@ use crate::dialect::Dialect;
 use crate::failure::{Code, Failure};
 use crate::place::Kind;
 use crate::render::{
-    Answer, Brief, ClosedAndClaimed, Done, EdgeAnswer, Similar, Unblocked, WarningAnswer, shown,
+    Answer, Brief, ClosedAndClaimed, Done, EdgeAnswer, PartlyAnswer, Similar, Unblocked, WarningAnswer, shown,
 };
 use crate::request::{Each, Mutate, Request};
 
 impl Service {
-    /// Applies independent mutations.
+    /// Applies independent mutations. It is an error if one fails.
     pub(super) fn mutate(
+        &mut self,
+        request: &Request,
+        mutate: &Mutate,
+        dialect: Option<Dialect>,
+    ) -> Result<Answer, Failure> {
+        match self.mutate_partly(request, mutate, dialect)? {
+            Answer::Partly(partly) => Err(partly.failure),
+            answer => Ok(answer),
+        }
+    }
+
+    /// Applies independent mutations. If some of them fail, the answer is [`Answer::Partly`].
+    pub(super) fn mutate_partly(
         &mut self,
         request: &Request,
         mutate: &Mutate,
@@ -36,7 +49,7 @@ impl Service {
                 .map(|one| Answer::One(Box::new(one)))
                 .ok_or_else(|| Failure::usage("nothing to do")),
             1 if mutate.ops.len() == 1 => Err(failed.remove(0).1),
-            _ => Err(partial(done, &failed, dialect)),
+            _ => partly(done, &failed, dialect),
         }
     }
 
@@ -123,7 +136,8 @@ impl Service {
         dialect: Option<Dialect>,
     ) -> Result<Answer, Failure> {
         let ops = close.iter().cloned().map(Op::Close).collect();
-        let closed = match self.mutate(request, &Mutate { ops, many: true, dry_run: false }, dialect)? {
+        let mutate = Mutate { ops, many: true, dry_run: false };
+        let closed = match self.mutate_partly(request, &mutate, dialect)? {
             Answer::Many(closed) => closed,
             other => return Ok(other),
         };
@@ -211,14 +225,21 @@ fn abbreviation(op: &Op, bead: Option<&BeadView>) -> Option<String> {
     bead.filter(|bead| bead.id.as_str() != named).map(|_| named)
 }
 
-/// Returns the failure of a request whose operations only partly succeeded.
-fn partial(done: Vec<Done>, failed: &[(String, Failure)], dialect: Option<Dialect>) -> Failure {
+/// Returns the answer to a request of which at least one operation failed.
+fn partly(
+    done: Vec<Done>,
+    failed: &[(String, Failure)],
+    dialect: Option<Dialect>,
+) -> Result<Answer, Failure> {
     let each: Vec<_> = failed.iter().map(|(id, failure)| format!("{id}: {}", failure.message)).collect();
     let all = done.len() + failed.len();
     let failures: Vec<_> = failed
         .iter()
         .map(|(id, failure)| json!({"id": id, "code": failure.code, "message": failure.message}))
         .collect();
-    Failure::new(Code::PartialFailure, format!("{} of {all} failed: {}", failed.len(), each.join("; ")))
-        .with(json!({"succeeded": shown(&Answer::Many(done), dialect), "failed": failures}))
+    let (is_partly, done) = (!done.is_empty(), Answer::Many(done));
+    let message = format!("{} of {all} failed: {}", failed.len(), each.join("; "));
+    let failure = Failure::new(Code::PartialFailure, message)
+        .with(json!({"succeeded": shown(&done, dialect), "failed": failures}));
+    if is_partly { Ok(Answer::Partly(Box::new(PartlyAnswer { done, failure }))) } else { Err(failure) }
 }

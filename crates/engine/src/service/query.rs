@@ -14,8 +14,8 @@ use super::sessions::Liveness;
 use crate::dialect::Dialect;
 use crate::failure::{Code, Failure};
 use crate::render::{
-    Answer, CountAnswer, CountByAnswer, CycleAnswer, Detail, EpicAnswer, LinkedBead, NoteAnswer, Progress,
-    TreeNode, UnfinishedAnswer, shown,
+    Answer, CountAnswer, CountByAnswer, CycleAnswer, Detail, EpicAnswer, LinkedBead, NoteAnswer,
+    PartlyAnswer, Progress, TreeNode, UnfinishedAnswer, shown,
 };
 use crate::request::{Format, Output, Query};
 
@@ -35,11 +35,10 @@ impl Service {
             Query::ClaimOver { fence } => self.claim_over(fence.0),
             query => {
                 let mut answer = self.reader().query(query, output)?;
-                if let Answer::Details(details) = &mut answer {
-                    details.iter_mut().for_each(|detail| self.note_confirmation(detail));
-                    if output.width.is_some() && output.format == Format::Text {
-                        details.iter_mut().for_each(|detail| self.note_for_terminal(detail));
-                    }
+                let details = answer.details_mut();
+                details.iter_mut().for_each(|detail| self.note_confirmation(detail));
+                if output.width.is_some() && output.format == Format::Text {
+                    details.iter_mut().for_each(|detail| self.note_for_terminal(detail));
                 }
                 Ok(answer)
             }
@@ -206,7 +205,7 @@ impl Reader<'_> {
         self.beads(found.into_iter(), format)
     }
 
-    /// Returns all of the beads, or an error that lists the missing ones.
+    /// Returns the beads, and an error that lists the missing ones, if any.
     fn show(&self, ids: &[String], dialect: Option<Dialect>) -> Result<Answer, Failure> {
         let catalog = self.catalog;
         let mut details = Vec::new();
@@ -229,7 +228,11 @@ impl Reader<'_> {
                     .collect();
                 let succeeded = Answer::Details(details);
                 let details = json!({"succeeded": shown(&succeeded, dialect), "failed": failures});
-                Err(Failure::new(Code::PartialFailure, each.join("; ")).with(details))
+                let failure = Failure::new(Code::PartialFailure, each.join("; ")).with(details);
+                if failed.len() == ids.len() {
+                    return Err(failure);
+                }
+                Ok(Answer::Partly(Box::new(PartlyAnswer { done: succeeded, failure })))
             }
         }
     }

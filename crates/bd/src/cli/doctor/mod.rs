@@ -141,10 +141,14 @@ impl Args {
                  find candidates with bd search and delete them with bd delete",
             ));
         }
-        if check != VALIDATE && SURROUNDINGS.iter().all(|(name, _)| *name != check) {
-            let names: Vec<_> = SURROUNDINGS.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = [VALIDATE]
+            .into_iter()
+            .chain(names_of_the_store())
+            .chain(SURROUNDINGS.into_iter().map(|(name, _)| name))
+            .collect();
+        if !names.contains(&check) {
             return Err(Failure::invalid(format!(
-                "there is no check {check:?}; the checks are {VALIDATE}, {}",
+                "there is no check {check:?}; the checks are {}",
                 names.join(", ")
             )));
         }
@@ -156,9 +160,14 @@ impl Args {
 
     fn checks(&self, globals: &Globals, place: &Place) -> Result<Vec<CheckAnswer>, Failure> {
         let only = self.check.as_deref();
+        let is_chosen = |name: &str| {
+            let is_of_the_store = || names_of_the_store().any(|known| known == name);
+            only.is_none_or(|only| only == name || (only == VALIDATE && is_of_the_store()))
+        };
         let mut checks = Vec::new();
-        if only.is_none_or(|name| name == VALIDATE) {
+        if store::NAMES.iter().any(|name| is_chosen(name)) {
             checks = store::checks(globals, place)?;
+            checks.retain(|check| is_chosen(check.name));
         }
         // A store that cannot be opened was reported by the checks of the store.
         let examined = Examined {
@@ -168,14 +177,20 @@ impl Args {
             settings: globals.value(place, Call::ConfigList).unwrap_or_default(),
             probe: self.probe,
         };
-        if only.is_none_or(|name| name == VALIDATE) {
-            let all = OF_THE_STORE.iter().map(|(name, check)| summary(name, check(&examined)));
-            checks.extend(all.filter(|check| !check.findings.is_empty() || !IF_FOUND.contains(&check.name)));
-        }
-        let chosen = SURROUNDINGS.iter().filter(|(name, _)| only.is_none_or(|only| only == *name));
+        let chosen = OF_THE_STORE.iter().filter(|(name, _)| is_chosen(name));
+        let chosen = chosen.map(|(name, check)| summary(name, check(&examined)));
+        checks.extend(chosen.filter(|check| {
+            !check.findings.is_empty() || !IF_FOUND.contains(&check.name) || only == Some(check.name)
+        }));
+        let chosen = SURROUNDINGS.iter().filter(|(name, _)| is_chosen(name));
         checks.extend(chosen.map(|(name, check)| summary(name, check(&examined))));
         Ok(checks)
     }
+}
+
+/// Returns the names of the checks that [`VALIDATE`] stands for.
+fn names_of_the_store() -> impl Iterator<Item = &'static str> {
+    store::NAMES.into_iter().chain(OF_THE_STORE.into_iter().map(|(name, _)| name))
 }
 
 fn summary(name: &'static str, findings: Vec<Value>) -> CheckAnswer {

@@ -9,7 +9,10 @@ use serde_json::Value;
 use super::summary;
 use crate::cli::globals::Globals;
 
-/// Returns the checks `store`, `dependencies` and `clock_skew`.
+/// The names of the checks, in their order.
+pub const NAMES: [&str; 3] = ["store", "dependencies", "clock_skew"];
+
+/// Returns the checks.
 pub fn checks(globals: &Globals, place: &Place) -> Result<Vec<CheckAnswer>, Failure> {
     let findings: Vec<Value> = globals.value(place, Call::Validate)?;
     let about_edges = |finding: &Value| finding["file"] == beads_core::snapshot::DEPS;
@@ -18,5 +21,6 @@ pub fn checks(globals: &Globals, place: &Place) -> Result<Vec<CheckAnswer>, Fail
         [Code::FutureStamp, Code::ClockExhausted].iter().any(|code| finding["code"] == code.as_str())
     };
     let (clocks, store): (Vec<_>, Vec<_>) = store.into_iter().partition(about_clocks);
-    Ok(vec![summary("store", store), summary("dependencies", edges), summary("clock_skew", clocks)])
+    let [of_store, of_edges, of_clocks] = NAMES;
+    Ok(vec![summary(of_store, store), summary(of_edges, edges), summary(of_clocks, clocks)])
 }

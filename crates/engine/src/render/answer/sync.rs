@@ -63,6 +63,9 @@ pub struct ConflictAnswer {
     pub won_at: Option<Stamp>,
     /// The author of the value that won.
     pub won_by: Option<Actor>,
+    /// The author of the current value, if it is not the one that won.
+    #[serde(skip)]
+    pub current_by: Option<Actor>,
     /// Whether it was dismissed.
     pub dismissed: bool,
     /// For a remapped id: the id with which the bead was created.
