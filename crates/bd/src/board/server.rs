@@ -16,6 +16,7 @@ use tokio::sync::Semaphore;
 
 use super::api::Findings;
 use super::auth::{Gate, Token, preferred_port};
+use super::recent::Recent;
 use super::store::StoreClient;
 use super::stream::MAX_STREAMS;
 use super::{api, assets, reply, stream};
@@ -56,6 +57,7 @@ pub struct Shared {
     pub read_only: bool,
     pub streams: Arc<Semaphore>,
     pub findings: Arc<Mutex<Option<Findings>>>,
+    pub recent: Arc<Recent>,
     /// The number of writes through this board.
     pub acts: AtomicU64,
     gate: Gate,
@@ -103,6 +105,7 @@ impl Server {
             read_only: options.read_only,
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             findings: Arc::default(),
+            recent: Arc::default(),
             acts: AtomicU64::new(0),
             stopping: AtomicBool::new(false),
         };
