@@ -1,7 +1,8 @@
 //! `bd board`: one screen over the whole store in a browser (docs/BOARD.md). It is its own process and an
 //! ordinary client of the daemon. `store` asks the daemon, `auth` decides which requests are answered, `api`
 //! has the reads, `actions` the writes, `undo` their undo, `recent` what is remembered of both, `stream` the
-//! changes as they happen, `assets` the page, `graph` the drawing, and `export` puts everything into one file.
+//! changes as they happen, `assets` the page, `graph` the drawing, `redirect` opens it in a browser, and `export`
+//! puts everything into one file.
 
 mod actions;
 mod api;
@@ -12,6 +13,7 @@ mod graph;
 mod grid;
 mod mail;
 mod recent;
+mod redirect;
 mod reply;
 mod server;
 mod snapshot;
@@ -21,5 +23,6 @@ mod undo;
 
 pub use auth::{Token, preferred_port};
 pub use export::export;
+pub use redirect::Redirect;
 pub use server::{Server, ServerOptions};
 pub use store::StoreClient;

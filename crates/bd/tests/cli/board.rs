@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{Mode, Sandbox};
+use crate::sandbox::{Mode, Sandbox, wait_until};
 
 /// A running board, which ends with the test.
 struct Board {
@@ -287,6 +287,34 @@ fn the_token_is_private_stable_and_replaceable() {
     let replaced = Board::start(&bd, &["--new-token"]);
     assert_ne!(replaced.token, first.token);
     bd.error(&["board", "--host", "0.0.0.0"], "invalid_value");
+}
+
+#[test]
+fn the_token_is_no_argument_of_the_browser() {
+    let bd = Sandbox::new(Mode::Daemon);
+    bd.create(&["a"]);
+    let seen = bd.root().join("seen");
+    // The programs that open a file on any system. They keep their argument, and the file that it names.
+    let script = format!(
+        "#!/bin/sh\n/bin/cp -p \"$1\" {0}.html\necho \"$@\" > {0}.tmp\n/bin/mv {0}.tmp {0}\n",
+        seen.display()
+    );
+    for program in ["open", "xdg-open"].map(|name| bd.root().join("bin").join(name)) {
+        std::fs::write(&program, &script).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let mut board = Board::start(&bd, &["--open"]);
+    wait_until("the browser was started", || seen.exists());
+    let arguments = std::fs::read_to_string(&seen).unwrap();
+    assert!(!arguments.contains(&board.token), "{arguments}");
+    let page = seen.with_extension("html");
+    assert_eq!(std::fs::metadata(&page).unwrap().permissions().mode() & 0o777, 0o600);
+    let address = format!("url=http://{}/#token={}\"", board.host, board.token);
+    assert!(std::fs::read_to_string(page).unwrap().contains(&address));
+    let pid = rustix::process::Pid::from_child(&board.child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    board.child.wait().unwrap();
+    assert!(!std::path::Path::new(arguments.trim()).exists());
 }
 
 #[test]
