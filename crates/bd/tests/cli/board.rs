@@ -277,6 +277,22 @@ fn the_stream_sends_changes_after_a_cursor() {
 }
 
 #[test]
+fn a_stream_with_a_foreign_cursor_begins_again() {
+    let bd = Sandbox::new(Mode::Daemon);
+    bd.create(&["a"]);
+    let board = Board::start(&bd, &[]);
+    let newest = bd.json(&["status"])["cursor"].as_str().unwrap().to_owned();
+    let log = newest.rsplit_once('-').unwrap().0;
+    for cursor in ["abcdef-3".to_owned(), format!("{log}-9999"), "not%20a%20cursor".to_owned()] {
+        let stream = board.connect(&board.get(&format!("/api/stream?cursor={cursor}")));
+        let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+        let event = lines.find(|line| line.starts_with("event: ")).unwrap();
+        assert_eq!(event, "event: restart", "{cursor}");
+        assert_eq!(lines.next().unwrap(), format!("data: \"{newest}\""));
+    }
+}
+
+#[test]
 fn the_token_is_private_stable_and_replaceable() {
     let bd = Sandbox::new(Mode::Daemon);
     bd.create(&["a"]);
