@@ -306,6 +306,22 @@ fn the_token_is_private_stable_and_replaceable() {
 }
 
 #[test]
+fn the_printed_address_is_the_one_that_browsers_send() {
+    let bd = Sandbox::new(Mode::Daemon);
+    bd.create(&["a"]);
+    let mut boards = vec![Board::start(&bd, &["--host", "LocalHost"])];
+    assert!(boards[0].host.starts_with("localhost:"), "{}", boards[0].host);
+    // Some machines have no IPv6.
+    if std::net::TcpListener::bind("[::1]:0").is_ok() {
+        boards.push(Board::start(&bd, &["--host", "::1"]));
+        assert!(boards[1].host.starts_with("[::1]:"), "{}", boards[1].host);
+    }
+    for board in boards {
+        assert_eq!(board.status(&board.get("/api/snapshot")), 200, "{}", board.host);
+    }
+}
+
+#[test]
 fn the_token_is_no_argument_of_the_browser() {
     let bd = Sandbox::new(Mode::Daemon);
     bd.create(&["a"]);
