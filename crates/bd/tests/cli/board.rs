@@ -359,4 +359,6 @@ fn an_export_is_one_file_without_writes() {
     let page = std::fs::read_to_string(file).unwrap();
     assert_eq!(page.matches("</script>").count(), 2);
     assert!(page.contains("script-src 'sha256-") && !page.contains(" src="));
+    let here = bd.root();
+    assert!(!page.contains(here.to_str().unwrap()), "a colleague must not learn the paths of this machine");
 }
