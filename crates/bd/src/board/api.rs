@@ -159,7 +159,8 @@ pub async fn post_act(State(shared): State<Arc<Shared>>, headers: HeaderMap, bod
     match serde_json::from_str::<Act>(&body) {
         Ok(wanted) => {
             shared.acts.fetch_add(1, Ordering::Relaxed);
-            answer(&shared, headers, move |store| act(store, wanted)).await
+            let recent = shared.recent.clone();
+            answer(&shared, headers, move |store| act(store, &recent, wanted)).await
         }
         Err(error) => {
             let message = format!("the request is invalid: {error}; nothing was changed");

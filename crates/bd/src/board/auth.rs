@@ -2,7 +2,7 @@
 //! `Origin` keeps other web pages and rebound names out, even if they guess the port.
 
 use std::io::Write;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
 use axum::http::{HeaderMap, Method, header};
@@ -73,6 +73,17 @@ pub fn preferred_port(git_dir: &Path) -> u16 {
     PORTS.start + number % (PORTS.end - PORTS.start)
 }
 
+/// Spells a host as browsers do in addresses and in `Host`: names in lower case, and IPv6 addresses short and in
+/// brackets.
+pub fn spelled(host: &str) -> String {
+    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    match bare.parse::<IpAddr>() {
+        Ok(IpAddr::V6(address)) => format!("[{address}]"),
+        Ok(IpAddr::V4(address)) => address.to_string(),
+        Err(_) => bare.to_ascii_lowercase(),
+    }
+}
+
 /// Why a request is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
@@ -93,7 +104,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Returns the gate of a server at an address. `name` is the host that `--host` gave.
+    /// Returns the gate of a server at an address. `name` is the host that `--host` gave, as browsers spell it.
     pub fn new(token: Token, address: SocketAddr, name: Option<&str>) -> Self {
         let port = address.port();
         let mut hosts = vec![address.to_string()];
@@ -178,6 +189,23 @@ mod tests {
             assert_eq!(site(Method::POST, &[own, ("origin", origin)]), Err(Refusal::Origin), "{origin}");
         }
         assert_eq!(site(Method::POST, &[own, ("sec-fetch-site", "same-origin")]), Err(Refusal::Origin));
+    }
+
+    #[test]
+    fn hosts_are_spelled_as_browsers_do() {
+        for (given, expected) in [
+            ("VM", "vm"),
+            ("Build2.Example", "build2.example"),
+            ("::1", "[::1]"),
+            ("[::1]", "[::1]"),
+            ("0:0:0:0:0:0:0:1", "[::1]"),
+            ("FE80::A", "[fe80::a]"),
+            ("10.0.0.1", "10.0.0.1"),
+        ] {
+            assert_eq!(spelled(given), expected);
+        }
+        let gate = Gate::new(Token("00ff".into()), "10.0.0.1:4000".parse().unwrap(), Some(&spelled("VM")));
+        assert_eq!(gate.check_site(&Method::GET, &headers(&[("host", "vm:4000")])), Ok(()));
     }
 
     #[test]

@@ -23,6 +23,9 @@ const MAX_BEADS: usize = 5_000;
 /// How far back "last night" reaches in a large store.
 const NIGHT_MS: u64 = 24 * 60 * 60 * 1000;
 
+/// How deep epics may be nested.
+const DEPTH: usize = 50;
+
 /// A finished file.
 #[derive(Debug)]
 pub struct Exported {
@@ -55,6 +58,15 @@ struct Data {
     details: BTreeMap<String, Box<RawValue>>,
     /// The number of beads in the store.
     of: usize,
+    left_out: LeftOut,
+}
+
+/// The closed beads that a large store leaves out, so that the page can count all of them. Epics are no work.
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
+struct LeftOut {
+    closed: usize,
+    /// How many of them belong to each topmost epic.
+    epics: BTreeMap<String, usize>,
 }
 
 /// Exports the store.
@@ -63,15 +75,45 @@ pub fn export(store: &StoreClient) -> Result<Exported, Failure> {
     let all: Vec<Value> = serde_json::from_str(start.beads.get()).map_err(Failure::internal)?;
     let of = all.len();
     let now = now_ms();
-    let kept: Vec<Value> =
-        if of <= MAX_BEADS { all } else { all.into_iter().filter(|bead| is_recent(bead, now)).collect() };
+    let is_kept = |bead: &Value| of <= MAX_BEADS || is_recent(bead, now);
+    let left_out = left_out(&all, is_kept);
+    let kept: Vec<Value> = all.into_iter().filter(is_kept).collect();
     let ids: BTreeSet<&str> = kept.iter().filter_map(|bead| bead["id"].as_str()).collect();
     let details = details(store, &ids)?;
     let beads = kept.len();
     start.beads = to_raw_value(&kept).map_err(Failure::internal)?;
-    let data = Data { exported: now, snapshot: start, graph: graph(store, None, false, &[])?, details, of };
+    start.pulse.status = without_paths(&start.pulse.status)?;
+    let graph = graph(store, None, false, &[])?;
+    let data = Data { exported: now, snapshot: start, graph, details, of, left_out };
     let data = serde_json::to_string(&data).map_err(Failure::internal)?;
     Ok(Exported { page: page(&data), beads, of })
+}
+
+/// Returns the status without where the store is on this machine.
+fn without_paths(status: &RawValue) -> Result<Box<RawValue>, Failure> {
+    let mut status: Value = serde_json::from_str(status.get()).map_err(Failure::internal)?;
+    if let Some(status) = status.as_object_mut() {
+        status.remove("git_dir");
+    }
+    to_raw_value(&status).map_err(Failure::internal)
+}
+
+/// Counts the beads that are not kept.
+fn left_out(all: &[Value], is_kept: impl Fn(&Value) -> bool) -> LeftOut {
+    let parents: BTreeMap<&str, &str> =
+        all.iter().filter_map(|bead| Some((bead["id"].as_str()?, bead["parent"].as_str()?))).collect();
+    let mut out = LeftOut::default();
+    for bead in all.iter().filter(|bead| !is_kept(bead) && bead["type"] != "epic") {
+        out.closed += 1;
+        let Some(mut top) = bead["parent"].as_str() else { continue };
+        // Nothing prevents a cycle of parents.
+        for _ in 0..DEPTH {
+            let Some(parent) = parents.get(top) else { break };
+            top = parent;
+        }
+        *out.epics.entry(top.to_owned()).or_default() += 1;
+    }
+    out
 }
 
 fn is_recent(bead: &Value, now: u64) -> bool {
@@ -138,6 +180,8 @@ fn base64(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -147,6 +191,28 @@ mod tests {
         {
             assert_eq!(base64(text.as_bytes()), spelled);
         }
+    }
+
+    #[test]
+    fn closed_beads_that_are_left_out_are_counted_with_their_topmost_epic() {
+        let bead = |id: &str, kind: &str, parent: Option<&str>, is_old: bool| json!({"id": id, "type": kind, "parent": parent, "old": is_old});
+        let all = [
+            bead("bd-1", "epic", None, false),
+            bead("bd-1.1", "epic", Some("bd-1"), true),
+            bead("bd-1.1.1", "task", Some("bd-1.1"), true),
+            bead("bd-1.2", "task", Some("bd-1"), true),
+            bead("bd-1.3", "task", Some("bd-1"), false),
+            bead("bd-2", "task", None, true),
+        ];
+        let counted = left_out(&all, |bead| bead["old"] == false);
+        assert_eq!(counted, LeftOut { closed: 3, epics: BTreeMap::from([("bd-1".to_owned(), 2)]) });
+        assert_eq!(left_out(&all, |_| true), LeftOut::default());
+    }
+
+    #[test]
+    fn an_export_has_no_paths() {
+        let status = RawValue::from_string(r#"{"prefix":"bd","git_dir":"/home/ann/repo/.git"}"#.to_owned());
+        assert_eq!(without_paths(&status.unwrap()).unwrap().get(), r#"{"prefix":"bd"}"#);
     }
 
     #[test]

@@ -15,7 +15,8 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use super::api::Findings;
-use super::auth::{Gate, Token, preferred_port};
+use super::auth::{Gate, Token, preferred_port, spelled};
+use super::recent::Recent;
 use super::store::StoreClient;
 use super::stream::MAX_STREAMS;
 use super::{api, assets, reply, stream};
@@ -56,6 +57,7 @@ pub struct Shared {
     pub read_only: bool,
     pub streams: Arc<Semaphore>,
     pub findings: Arc<Mutex<Option<Findings>>>,
+    pub recent: Arc<Recent>,
     /// The number of writes through this board.
     pub acts: AtomicU64,
     gate: Gate,
@@ -82,7 +84,8 @@ pub struct Server {
 impl Server {
     /// Starts to listen.
     pub fn bind(store: StoreClient, token: &Token, options: &ServerOptions) -> Result<Self, Failure> {
-        let ip = listen_on(options.host.as_deref())?;
+        let name = options.host.as_deref().map(spelled);
+        let ip = listen_on(name.as_deref())?;
         let wanted = options.port.unwrap_or_else(|| preferred_port(&store.place.git_dir));
         let bind = |port| std::net::TcpListener::bind(SocketAddr::new(ip, port));
         let (listener, on_other_port) = match (bind(wanted), options.port) {
@@ -93,16 +96,17 @@ impl Server {
         let failed = |error: std::io::Error| cannot_listen(ip, wanted, &error);
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let host = match &options.host {
-            Some(host) => format!("{host}:{}", address.port()),
+        let host = match &name {
+            Some(name) => format!("{name}:{}", address.port()),
             None => address.to_string(),
         };
         let shared = Shared {
-            gate: Gate::new(token.clone(), address, options.host.as_deref()),
+            gate: Gate::new(token.clone(), address, name.as_deref()),
             store,
             read_only: options.read_only,
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             findings: Arc::default(),
+            recent: Arc::default(),
             acts: AtomicU64::new(0),
             stopping: AtomicBool::new(false),
         };
@@ -184,7 +188,8 @@ fn listen_on(host: Option<&str>) -> Result<IpAddr, Failure> {
     let Some(host) = host else { return Ok(IpAddr::from([127, 0, 0, 1])) };
     let unknown =
         |why: String| Failure::invalid(format!("--host {host} is not an address of this machine: {why}"));
-    let mut found = (host, 0).to_socket_addrs().map_err(|error| unknown(error.to_string()))?;
+    let mut found =
+        (host.trim_matches(['[', ']']), 0).to_socket_addrs().map_err(|error| unknown(error.to_string()))?;
     let ip = found.next().map(|address| address.ip()).ok_or_else(|| unknown("no address".to_owned()))?;
     if ip.is_unspecified() {
         return Err(Failure::invalid(format!(

@@ -60,7 +60,7 @@ pub struct Pulse {
     /// The time at the server.
     now: u64,
     /// Its questions, its sync and what waits for a person.
-    status: Box<RawValue>,
+    pub status: Box<RawValue>,
     agents: Box<RawValue>,
     conflicts: Box<RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]

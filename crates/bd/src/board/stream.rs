@@ -11,7 +11,7 @@ use axum::body::Body;
 use axum::extract::{Query as Parameters, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use beads_engine::failure::Failure;
+use beads_engine::failure::{Code, Failure};
 use beads_engine::render::EventsAnswer;
 use beads_engine::request::{Call, EventsQuery, Query};
 use serde::{Deserialize, Serialize};
@@ -162,23 +162,40 @@ fn follow(shared: &Arc<Shared>, mut cursor: String, send: &Sender<String>) {
             }
             Ok(None) => send.blocking_send(": alive\n\n".to_owned()).is_ok(),
             Err(failure) => {
-                let sent = match snapshot::newest_cursor(&shared.store) {
-                    // The log no longer reaches back to the cursor, so the page has to read everything again.
-                    Ok(newest) => {
-                        cursor = newest;
-                        write(send, "restart", &cursor)
-                    }
-                    Err(_) => failing || write(send, "failed", &failure),
-                };
+                let sent = failed(shared, &failure, &mut cursor, send, failing);
                 failing = true;
+                // The next try does not wait for a change, so that the page soon learns that it succeeded.
+                pulsing.due = Some(Instant::now());
                 std::thread::sleep(RETRY);
-                sent && send.blocking_send(": waiting\n\n".to_owned()).is_ok()
+                if sent && send.blocking_send(": waiting\n\n".to_owned()).is_ok() {
+                    continue;
+                }
+                return;
             }
         };
         if !sent {
             return;
         }
         pulsing.send_if_due(shared, send, &mut failing);
+    }
+}
+
+/// Tells the page that reading changes failed, once. If the log does not have the cursor any more, the page has to
+/// read everything again; otherwise the next try goes on at the same cursor. Returns false if the page is gone.
+fn failed(
+    shared: &Shared,
+    failure: &Failure,
+    cursor: &mut String,
+    send: &Sender<String>,
+    was_failing: bool,
+) -> bool {
+    let newest = is_cursor_gone(failure).then(|| snapshot::newest_cursor(&shared.store).ok()).flatten();
+    match newest {
+        Some(newest) => {
+            *cursor = newest;
+            write(send, "restart", cursor)
+        }
+        None => was_failing || write(send, "failed", failure),
     }
 }
 
@@ -205,9 +222,17 @@ fn send_pulse(
     });
 }
 
+/// Returns whether the log does not reach back to the cursor, or the cursor belongs to another log.
+fn is_cursor_gone(failure: &Failure) -> bool {
+    matches!(failure.code, Code::CursorExpired | Code::CursorAhead)
+}
+
 /// Waits for changes after a cursor and returns them with the beads as they are now.
 fn changes(store: &StoreClient, cursor: &str, wait: Duration) -> Result<Option<Change>, Failure> {
-    let query = EventsQuery { since: Some(cursor.parse()?), ..EventsQuery::default() };
+    let since = cursor
+        .parse()
+        .map_err(|error: beads_store::Error| Failure::new(Code::CursorAhead, error.to_string()))?;
+    let query = EventsQuery { since: Some(since), ..EventsQuery::default() };
     let answer: EventsAnswer = store.value(Call::query(Query::Events(query)).waiting(Some(wait)))?;
     if answer.events.is_empty() {
         return Ok(None);
@@ -223,4 +248,18 @@ fn changes(store: &StoreClient, cursor: &str, wait: Duration) -> Result<Option<C
 fn write<T: Serialize>(send: &Sender<String>, event: &str, value: &T) -> bool {
     let Ok(data) = serde_json::to_string(value) else { return false };
     send.blocking_send(format!("event: {event}\ndata: {data}\n\n")).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_cursor_that_is_gone_begins_again() {
+        let failed = |code: &Code| is_cursor_gone(&Failure::new(code.clone(), "why"));
+        assert!(failed(&Code::CursorExpired) && failed(&Code::CursorAhead));
+        for code in [Code::DaemonUnreachable, Code::Busy, Code::Timeout, Code::IoError, Code::ProtocolError] {
+            assert!(!failed(&code), "{code:?}");
+        }
+    }
 }

@@ -1,5 +1,5 @@
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use beads_engine::failure::Failure;
@@ -9,7 +9,7 @@ use serde_json::json;
 use super::globals::Globals;
 use super::output_file::OutputFile;
 use super::{stdout_reply, text_reply};
-use crate::board::{Server, ServerOptions, StoreClient, Token, export};
+use crate::board::{Redirect, Server, ServerOptions, StoreClient, Token, export};
 
 /// Show the work of all agents in a browser
 ///
@@ -64,12 +64,14 @@ impl Args {
                 _ => text_reply(&format!("{}\n", exported.sentence(&path)), globals),
             });
         }
-        let token = Token::of_store(&store.place.store_dir(), self.new_token)?;
+        let store_dir = store.place.store_dir();
+        let token = Token::of_store(&store_dir, self.new_token)?;
         let options = ServerOptions { port: self.port, host: self.host, read_only: self.read_only };
         let server = Server::bind(store, &token, &options)?;
         announce(&server, globals)?;
-        if self.open {
-            open_browser(&server.url)?;
+        let redirect = self.open.then(|| Redirect::create(&store_dir, &server.url)).transpose()?;
+        if let Some(redirect) = &redirect {
+            open_browser(redirect.path())?;
         }
         server.run()?;
         Ok(stdout_reply(String::new()))
@@ -95,10 +97,11 @@ fn announce(server: &Server, globals: &Globals) -> Result<(), Failure> {
     Ok(())
 }
 
-fn open_browser(url: &str) -> Result<(), Failure> {
+/// Opens a file in a browser. Returns at once; the browser may take a while.
+fn open_browser(file: &Path) -> Result<(), Failure> {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = Command::new(program);
-    let started = command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let started = command.arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
     started.map(drop).map_err(|error| {
         Failure::invalid(format!("cannot start {program}: {error}; open the printed address yourself"))
     })

@@ -1,5 +1,6 @@
 //! The agents: what each holds, what is really known about it, and its timetable.
 
+use beads_core::op::Fence;
 use beads_core::query::{Worker, WorkerState};
 
 use super::beads::Beads;
@@ -57,6 +58,8 @@ pub struct Agent {
     pub state: State,
     pub name: String,
     pub id: Option<String>,
+    /// The fence of its claim.
+    pub fence: Option<Fence>,
     pub title: String,
     pub seen_ms: Option<u64>,
     pub since_ms: Option<u64>,
@@ -98,6 +101,7 @@ fn agent(worker: &Worker, answers: &Answers, beads: &Beads, now_ms: u64) -> Agen
         state,
         name: worker.actor.to_string(),
         id: held.map(|held| held.id.to_string()),
+        fence: held.and_then(|held| beads.get(held.id.as_str())?.fence()),
         title,
         seen_ms,
         since_ms: held.and_then(|held| ms(&held.since)),

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use beads_core::op::Fence;
 use beads_core::{BeadType, Status};
 use serde::Deserialize;
 
@@ -29,6 +30,8 @@ pub struct Bead {
     pub linked: Vec<u64>,
     pub assignee: Option<String>,
     pub claimed: Option<u64>,
+    /// The fence of the claim.
+    fence: Option<String>,
     pub created: u64,
     pub updated: u64,
     pub closed: Option<u64>,
@@ -43,6 +46,11 @@ pub struct Bead {
 impl Bead {
     pub fn is_open(&self) -> bool {
         self.status != Status::Closed
+    }
+
+    /// Returns the fence of the claim.
+    pub fn fence(&self) -> Option<Fence> {
+        self.fence.as_ref()?.parse().ok()
     }
 
     pub fn is_epic(&self) -> bool {

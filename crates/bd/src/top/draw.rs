@@ -2,6 +2,7 @@
 
 use beads_core::counted;
 use beads_engine::escape::escape;
+use beads_engine::render::wrap;
 use beads_engine::request::LocalClock;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -16,6 +17,9 @@ use super::screen::{Mode, Screen, View};
 use super::snapshot::{Snapshot, SyncTrouble};
 use super::wording::{duration, fit, right, rule, time};
 use super::{needs_view, night_view, now_view};
+
+/// The most lines of a message.
+const MESSAGE_LINES: usize = 3;
 
 /// How the screen is drawn for one reader.
 #[derive(Debug, Clone)]
@@ -34,9 +38,11 @@ pub fn draw(screen: &Screen, look: &Look, area: Rect, buffer: &mut Buffer) {
         Mode::Page { title, text, top } => page(title, text, *top, width),
         Mode::List | Mode::Typing { .. } => view(screen, look, width, height),
     };
-    lines.truncate(height.saturating_sub(1));
-    lines.resize(height.saturating_sub(1), Line::default());
-    lines.push(footer(screen, width));
+    let footer = footer(screen, width);
+    let above = height.saturating_sub(footer.len());
+    lines.truncate(above);
+    lines.resize(above, Line::default());
+    lines.extend(footer);
     Paragraph::new(lines).render(area, buffer);
 }
 
@@ -129,14 +135,15 @@ fn page(title: &str, text: &str, top: usize, width: usize) -> Vec<Line<'static>>
     lines
 }
 
-/// Returns the last line: the line being typed, the last message, or the keys.
-fn footer(screen: &Screen, width: usize) -> Line<'static> {
-    if let Mode::Typing { purpose, line } = &screen.mode {
-        let prompt = format!("{}: {line}_", purpose.prompt());
-        return Line::raw(fit(&prompt, width));
+/// Returns the last lines: the line being typed, the last message, or the keys.
+fn footer(screen: &Screen, width: usize) -> Vec<Line<'static>> {
+    let line = |text: &str| Line::raw(fit(text, width));
+    if let Mode::Typing { purpose, line: typed } = &screen.mode {
+        return vec![line(&format!("{}: {typed}_", purpose.prompt()))];
     }
-    if let Some(message) = &screen.message {
-        return Line::raw(fit(message, width));
+    if let Some(message) = screen.footnote() {
+        let text = wrap(message, width.max(1));
+        return text.lines().take(MESSAGE_LINES).map(line).collect();
     }
     let filter = match screen.filter.is_empty() {
         true => String::new(),
@@ -147,7 +154,7 @@ fn footer(screen: &Screen, width: usize) -> Line<'static> {
         Mode::Page { .. } => "j k scroll  esc back",
         _ => list_keys(screen.view, width),
     };
-    Line::raw(fit(&format!("{filter}{keys}"), width))
+    vec![line(&format!("{filter}{keys}"))]
 }
 
 /// Returns the keys of a view, as many as fit.

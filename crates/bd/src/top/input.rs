@@ -3,7 +3,7 @@
 use beads_engine::request::Call;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::screen::{Mode, Purpose, Request, Screen, View};
+use super::screen::{Mode, Purpose, Request, Row, Screen, View};
 
 /// The keys, as `?` shows them.
 pub const KEYS: &[(&str, &str)] = &[
@@ -98,7 +98,7 @@ impl Screen {
                 _ => self.message = Some("this row has no bead".to_owned()),
             },
             KeyCode::Char(key @ ('m' | 'n' | 'p' | 't' | 'x')) => {
-                self.act(key, id, row.and_then(|row| row.holder));
+                self.act(key, id, row);
             }
             _ => {}
         }
@@ -106,10 +106,11 @@ impl Screen {
     }
 
     /// Begins an action on the selected bead.
-    fn act(&mut self, key: char, id: Option<String>, holder: Option<String>) {
+    fn act(&mut self, key: char, id: Option<String>, row: Option<Row>) {
+        let (holder, fence) = row.map(|row| (row.holder, row.fence)).unwrap_or_default();
         match (key, id.filter(|id| !id.is_empty()), holder) {
             ('m', Some(id), Some(to)) => self.type_line(Purpose::Message { id, to }),
-            ('t', Some(id), Some(_)) => self.type_line(Purpose::TakeBack { id }),
+            ('t', Some(id), Some(_)) if fence.is_some() => self.type_line(Purpose::TakeBack { id, fence }),
             ('x', Some(id), _) => self.type_line(Purpose::Close { id }),
             ('n', Some(id), _) => self.type_line(Purpose::Note { id }),
             ('p', Some(id), _) => self.type_line(Purpose::Priority { id }),

@@ -1,5 +1,6 @@
 //! Keeps the screen up to date and the terminal clean.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -14,7 +15,7 @@ use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use super::draw::{Look, draw};
 use super::screen::{Mode, Request, Screen};
 use super::snapshot::Snapshot;
-use super::{Store, wording};
+use super::{Store, outcome, wording};
 
 /// How long one request for events waits.
 const LONG_POLL: Duration = Duration::from_secs(20);
@@ -37,7 +38,7 @@ enum Input {
     Terminal(Event),
     Store(Result<Box<Snapshot>, Failure>),
     /// The result of a change: what was done, or why not.
-    Done(Result<String, Failure>),
+    Done(Result<String, String>),
     Page(String, Result<String, Failure>),
     Ended,
 }
@@ -106,16 +107,19 @@ fn handle(screen: &mut Screen, input: Input, worker: &Sender<Work>, width: usize
             None => {}
         },
         Input::Terminal(_) => {}
-        Input::Store(Ok(snapshot)) => screen.update(*snapshot),
+        Input::Store(Ok(snapshot)) => {
+            screen.store_failure = None;
+            screen.update(*snapshot);
+        }
         Input::Store(Err(failure)) => {
-            screen.message = Some(format!("the store does not answer: {}", failure.message));
+            screen.store_failure = Some(format!("the store does not answer: {}", failure.message));
         }
-        Input::Done(done) => {
-            screen.message = Some(done.unwrap_or_else(|failure| failure.line().trim_end().to_owned()));
-        }
-        Input::Page(title, Ok(text)) => {
+        Input::Done(Ok(message) | Err(message)) => screen.message = Some(message),
+        Input::Page(title, Ok(text)) if screen.mode == Mode::List => {
             screen.mode = Mode::Page { title, text: beads_engine::render::wrap(&text, width), top: 0 }
         }
+        // The reader does something else by now.
+        Input::Page(_, Ok(_)) => {}
         Input::Page(_, Err(failure)) => screen.message = Some(failure.message),
     }
     true
@@ -177,27 +181,24 @@ fn spawn_events(store: Arc<dyn Store>, worker: Sender<Work>) {
 /// Asks the store on behalf of the screen, which never waits.
 fn spawn_worker(store: Arc<dyn Store>, since_ms: u64, (screen, work): (Sender<Input>, Receiver<Work>)) {
     thread::spawn(move || {
-        let (mut asked, mut rest) = (Instant::now(), PACE);
-        while let Ok(next) = work.recv() {
+        let mut queue = Queue::new(work);
+        let mut due = Instant::now() + PACE;
+        while let Some(next) = queue.next(due) {
             let input = match next {
-                Work::Refresh | Work::Do(Request::Refresh | Request::Quit) => None,
-                Work::Do(Request::Change(done, call)) => {
-                    let result = store.ask(*call).map(|_| done);
-                    let _ = screen.send(Input::Done(result));
-                    None
+                Work::Do(Request::Change(said, call)) => {
+                    queue.refresh();
+                    Input::Done(match store.ask((*call).clone()) {
+                        Ok(answer) => Ok(outcome::done(&call, &said, &answer)),
+                        Err(failure) => Err(outcome::refused(&call, &failure)),
+                    })
                 }
                 Work::Do(Request::Open(title, call)) => {
-                    Some(Input::Page(title, store.text(*call, wording::PAGE_WIDTH)))
+                    Input::Page(title, store.text(*call, wording::PAGE_WIDTH))
                 }
-            };
-            let input = match input {
-                Some(page) => page,
-                None => {
-                    thread::sleep(rest.saturating_sub(asked.elapsed()));
+                Work::Refresh | Work::Do(Request::Refresh | Request::Quit) => {
                     let start = Instant::now();
                     let snapshot = Snapshot::of(store.as_ref(), since_ms);
-                    asked = Instant::now();
-                    rest = PACE.max(asked.duration_since(start) * REST_FACTOR);
+                    due = Instant::now() + PACE.max(start.elapsed() * REST_FACTOR);
                     Input::Store(snapshot.map(Box::new))
                 }
             };
@@ -206,4 +207,113 @@ fn spawn_worker(store: Arc<dyn Store>, since_ms: u64, (screen, work): (Sender<In
             }
         }
     });
+}
+
+/// What the worker still has to do. All refreshes that are asked for are one, and what the reader does comes first.
+struct Queue {
+    work: Receiver<Work>,
+    requests: VecDeque<Request>,
+    is_stale: bool,
+}
+
+impl Queue {
+    fn new(work: Receiver<Work>) -> Self {
+        Self { work, requests: VecDeque::new(), is_stale: false }
+    }
+
+    /// Asks for a refresh.
+    fn refresh(&mut self) {
+        self.is_stale = true;
+    }
+
+    fn add(&mut self, work: Work) {
+        match work {
+            Work::Refresh | Work::Do(Request::Refresh | Request::Quit) => self.is_stale = true,
+            Work::Do(request) => self.requests.push_back(request),
+        }
+    }
+
+    /// Waits for what to do next. There is no refresh before it is due. Returns `None` when the screen is gone.
+    fn next(&mut self, due: Instant) -> Option<Work> {
+        loop {
+            while let Ok(work) = self.work.try_recv() {
+                self.add(work);
+            }
+            if let Some(request) = self.requests.pop_front() {
+                return Some(Work::Do(request));
+            }
+            let wait = due.saturating_duration_since(Instant::now());
+            let received = match (self.is_stale, wait.is_zero()) {
+                (true, true) => {
+                    self.is_stale = false;
+                    return Some(Work::Refresh);
+                }
+                (true, false) => self.work.recv_timeout(wait),
+                (false, _) => self.work.recv().map_err(RecvTimeoutError::from),
+            };
+            match received {
+                Ok(work) => self.add(work),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::screen::Purpose;
+    use super::*;
+
+    fn change() -> Work {
+        Work::Do(Request::Change("synced".to_owned(), Box::new(Call::Sync)))
+    }
+
+    #[test]
+    fn what_the_reader_does_overtakes_any_number_of_refreshes_which_become_one() {
+        let (to_worker, work) = mpsc::channel();
+        let mut queue = Queue::new(work);
+        for number in 0..200 {
+            to_worker.send(if number == 100 { change() } else { Work::Refresh }).unwrap();
+        }
+        let later = Instant::now() + Duration::from_secs(3_600);
+        assert!(matches!(queue.next(later), Some(Work::Do(Request::Change(..)))), "it waits for no refresh");
+        // More of both while the change is carried out.
+        to_worker.send(Work::Refresh).unwrap();
+        to_worker.send(change()).unwrap();
+        let now = Instant::now();
+        assert!(matches!(queue.next(now), Some(Work::Do(Request::Change(..)))));
+        assert!(matches!(queue.next(now), Some(Work::Refresh)));
+        drop(to_worker);
+        assert!(queue.next(now).is_none(), "no refresh is left");
+    }
+
+    #[test]
+    fn a_page_that_arrives_late_does_not_replace_a_line_being_typed() {
+        let (to_worker, _work) = mpsc::channel();
+        let mut screen = Screen::default();
+        screen.type_line(Purpose::Create);
+        let typed = screen.mode.clone();
+        let page = || Input::Page("bd-1".to_owned(), Ok("text".to_owned()));
+        assert!(handle(&mut screen, page(), &to_worker, 80));
+        assert_eq!(screen.mode, typed);
+        screen.mode = Mode::List;
+        assert!(handle(&mut screen, page(), &to_worker, 80));
+        assert!(matches!(screen.mode, Mode::Page { .. }));
+    }
+
+    #[test]
+    fn the_store_not_answering_is_said_only_as_long_as_it_is_so() {
+        let (to_worker, _work) = mpsc::channel();
+        let mut screen = Screen::default();
+        let failure = Failure::new(beads_core::Code::DaemonUnreachable, "no daemon");
+        handle(&mut screen, Input::Store(Err(failure)), &to_worker, 80);
+        assert_eq!(screen.footnote(), Some("the store does not answer: no daemon"));
+        handle(&mut screen, Input::Done(Ok("closed bd-1".to_owned())), &to_worker, 80);
+        assert_eq!(screen.footnote(), Some("closed bd-1"));
+        handle(&mut screen, Input::Store(Ok(Box::default())), &to_worker, 80);
+        assert_eq!(screen.footnote(), Some("closed bd-1"), "other messages stay");
+        screen.message = None;
+        assert_eq!(screen.footnote(), None);
+    }
 }

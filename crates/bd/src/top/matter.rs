@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use beads_core::op::Fence;
 use beads_core::query::{HeldBead, Worker, WorkerState};
 use beads_engine::request::LocalClock;
 use serde_json::Value;
@@ -29,6 +30,8 @@ pub struct Matter {
     pub waiting: usize,
     pub since_ms: u64,
     pub holder: Option<String>,
+    /// The fence of its claim.
+    pub fence: Option<Fence>,
     /// The name of the holder as it is shown.
     shown: String,
 }
@@ -195,17 +198,19 @@ pub struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// Returns what needs a person: the most urgent first, then what most beads wait for.
-    pub fn all(&self) -> Vec<Matter> {
+    /// Returns what needs a person: the most urgent first, then what most beads wait for. Also returns how many stale
+    /// beads are not listed.
+    pub fn all(&self) -> (Vec<Matter>, usize) {
         let mut found = self.questions();
         found.extend(self.holders());
         found.extend(self.conflicts());
         found.extend(self.cycles());
         found.extend(self.by_status());
         found.extend(self.overdue());
-        found.extend(self.stale());
+        let (stale, unlisted) = self.stale();
+        found.extend(stale);
         found.sort_by(|a, b| (a.rank(), &a.id).cmp(&(b.rank(), &b.id)));
-        found
+        (found, unlisted)
     }
 
     fn matter(&self, id: &str, title: &str, since_ms: u64, why: Why) -> Matter {
@@ -218,6 +223,7 @@ impl Finder<'_> {
             waiting: self.beads.behind(id).len(),
             since_ms,
             holder: bead.and_then(|bead| bead.assignee.clone()),
+            fence: bead.and_then(Bead::fence),
             shown: String::new(),
         }
     }
@@ -327,7 +333,8 @@ impl Finder<'_> {
         self.beads.iter().filter(is_late).map(matter).collect()
     }
 
-    fn stale(&self) -> Vec<Matter> {
+    /// Returns the most urgent stale beads, and how many others there are.
+    fn stale(&self) -> (Vec<Matter>, usize) {
         let is_old = |bead: &&Bead| {
             let is_late = bead.due.is_some_and(|due| due < self.now_ms);
             let is_old = self.now_ms.saturating_sub(bead.updated) > STALE_MS;
@@ -336,7 +343,7 @@ impl Finder<'_> {
         let mut old: Vec<&Bead> = self.beads.iter().filter(is_old).collect();
         old.sort_by_key(|bead| (bead.priority, bead.updated, &bead.id));
         let matter = |bead: &&Bead| self.matter(&bead.id, &bead.title, bead.updated, Why::Stale);
-        old.iter().take(MOST_STALE).map(matter).collect()
+        (old.iter().take(MOST_STALE).map(matter).collect(), old.len().saturating_sub(MOST_STALE))
     }
 }
 

@@ -14,6 +14,7 @@ mod needs_view;
 mod night;
 mod night_view;
 mod now_view;
+mod outcome;
 mod rows;
 mod screen;
 mod snapshot;

@@ -15,7 +15,8 @@ pub fn lines(screen: &Screen, look: &Look, width: usize, height: usize) -> Vec<L
     let remark = if width >= 60 { "by priority, then by how many wait behind" } else { "" };
     let mut lines = vec![list.rule(&format!("needs you {}", snapshot.need_count()), remark)];
     let all = &snapshot.needs;
-    let room = height.saturating_sub(1);
+    let remark = snapshot.stale_listed();
+    let room = height.saturating_sub(1 + usize::from(remark.is_some()));
     let shown = if all.len() > room { room.saturating_sub(1) } else { room };
     for (number, one) in list.window(all, Section::Needs, shown) {
         let text = rows::need(one, list.columns, width.saturating_sub(6), snapshot.now_ms, &look.clock);
@@ -29,5 +30,6 @@ pub fn lines(screen: &Screen, look: &Look, width: usize, height: usize) -> Vec<L
         }
         _ => {}
     }
+    lines.extend(remark.map(|remark| Line::raw(fit(&format!("      {remark}"), width))));
     lines
 }

@@ -20,6 +20,17 @@ pub struct Night {
     pub median_ms: Option<u64>,
     /// The newest first.
     pub incidents: Vec<Incident>,
+    /// Which incidents the log does not have.
+    pub missing: Option<Missing>,
+}
+
+/// What the log of this machine lacks of the period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// Everything before a time, at which the log begins.
+    Before(u64),
+    /// Something in between.
+    Gap,
 }
 
 /// Something that went wrong, or could have.
@@ -43,6 +54,7 @@ impl Night {
             closers: closers.len(),
             median_ms: median(took.collect()),
             incidents: incidents.iter().rev().filter_map(incident).collect(),
+            missing: None,
         }
     }
 

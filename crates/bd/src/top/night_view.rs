@@ -6,7 +6,7 @@ use ratatui::text::Line;
 
 use super::agents::State;
 use super::draw::Look;
-use super::night::median;
+use super::night::{Missing, median};
 use super::now_view::List;
 use super::rows::{Columns, WIDE};
 use super::screen::{Screen, Section};
@@ -33,7 +33,14 @@ pub fn lines(screen: &Screen, look: &Look, width: usize, height: usize) -> Vec<L
     let below = (incidents.len().max(1) + 1).min(room / 3);
     lines.extend(agents(&list, room.saturating_sub(below)));
     if below > 0 {
-        lines.push(list.rule(&format!("incidents {}", incidents.len()), "newest first"));
+        let remark = match snapshot.night.missing {
+            None => "newest first".to_owned(),
+            Some(Missing::Before(begins_ms)) => {
+                format!("newest first; the log begins at {}", time(&look.clock, begins_ms))
+            }
+            Some(Missing::Gap) => "newest first; the log has a gap".to_owned(),
+        };
+        lines.push(list.rule(&format!("incidents {}", incidents.len()), &remark));
         let shown = height.saturating_sub(lines.len());
         for (number, one) in list.window(incidents, Section::Incidents, shown) {
             let by = list.columns.shown(&one.line.by);

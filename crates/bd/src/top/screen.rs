@@ -1,6 +1,6 @@
 //! What the reader sees and does: the selected row, the open page, the text being typed.
 
-use beads_core::op::{AnswerQuestion, Close, Create, NoteAdd, Unclaim, Update};
+use beads_core::op::{AnswerQuestion, Close, Create, Fence, Guard, NoteAdd, Unclaim, Update};
 use beads_core::{Op, Priority, Text, Title};
 use beads_engine::request::{Call, Query};
 
@@ -19,8 +19,10 @@ pub struct Screen {
     pub mode: Mode,
     /// The search text; only rows that contain it are shown.
     pub filter: String,
-    /// The result of the last action, or why the store does not answer.
+    /// The result of the last action.
     pub message: Option<String>,
+    /// Why the store does not answer.
+    pub store_failure: Option<String>,
 }
 
 /// What is shown: the first three views of the board's answers, with the same numbers.
@@ -68,7 +70,7 @@ pub enum Purpose {
     Answer { id: String, question: Option<String> },
     Message { id: String, to: String },
     Note { id: String },
-    TakeBack { id: String },
+    TakeBack { id: String, fence: Option<Fence> },
     Close { id: String },
     Priority { id: String },
     Create,
@@ -82,7 +84,7 @@ impl Purpose {
             Self::Answer { id, .. } => format!("answer {id}"),
             Self::Message { id, to } => format!("message to {to} (a note on {id})"),
             Self::Note { id } => format!("note on {id}"),
-            Self::TakeBack { id } => format!("take {id} back because"),
+            Self::TakeBack { id, .. } => format!("take {id} back because"),
             Self::Close { id } => format!("close {id} because"),
             Self::Priority { id } => format!("priority of {id}, 0 (urgent) to 4 (someday)"),
             Self::Create => "new bead".to_owned(),
@@ -107,10 +109,17 @@ pub enum Request {
 pub struct Row {
     pub id: Option<String>,
     pub holder: Option<String>,
+    /// The fence of the claim.
+    pub fence: Option<Fence>,
     pub question: Option<String>,
 }
 
 impl Screen {
+    /// Returns what to say in place of the keys.
+    pub fn footnote(&self) -> Option<&str> {
+        self.message.as_deref().or(self.store_failure.as_deref())
+    }
+
     /// Takes in the width of the terminal.
     pub fn resize(&mut self, width: usize) {
         let before = self.rows().get(self.selected).cloned();
@@ -132,6 +141,8 @@ impl Screen {
             };
             snapshot.stuck.retain(concerns);
             snapshot.needs.retain(concerns);
+            // Nothing is known of their words.
+            snapshot.unlisted = 0;
             snapshot
                 .agents
                 .retain(|one| has(&[&one.name, &one.title, one.id.as_deref().unwrap_or_default()]));
@@ -205,9 +216,10 @@ impl Screen {
         let matter = |one: &Matter| Row {
             id: Some(one.id.clone()),
             holder: one.holder.clone(),
+            fence: one.fence,
             question: one.question().map(str::to_owned),
         };
-        let bead = |id: &str| Row { id: Some(id.to_owned()), holder: None, question: None };
+        let bead = |id: &str| Row { id: Some(id.to_owned()), holder: None, fence: None, question: None };
         let rows = |(section, count): (Section, usize)| -> Vec<Row> {
             match section {
                 _ if count == 0 => Vec::new(),
@@ -216,6 +228,7 @@ impl Screen {
                     let row = |one: &super::agents::Agent| Row {
                         id: one.id.clone(),
                         holder: Some(one.name.clone()),
+                        fence: one.fence,
                         question: None,
                     };
                     snapshot.agents.iter().map(row).collect()
@@ -284,14 +297,13 @@ fn change(purpose: Purpose, line: &str) -> Result<(String, Op), String> {
             format!("added a note to {id}"),
             Op::NoteAdd(NoteAdd { id, content: text()?, ..NoteAdd::default() }),
         ),
-        Purpose::TakeBack { id } => (
-            format!("took {id} back"),
-            Op::Unclaim(Unclaim { id, force: true, reason: text()?, ..Unclaim::default() }),
-        ),
-        Purpose::Close { id } => (
-            format!("closed {id}"),
-            Op::Close(Close { id, reason: text()?, force: true, ..Close::default() }),
-        ),
+        Purpose::TakeBack { id, fence } => {
+            let guard = Guard { fence, ..Guard::default() };
+            (format!("took {id} back"), Op::Unclaim(Unclaim { id, guard, force: true, reason: text()? }))
+        }
+        Purpose::Close { id } => {
+            (format!("closed {id}"), Op::Close(Close { id, reason: text()?, ..Close::default() }))
+        }
         Purpose::Priority { id } => {
             let digit = line.trim_start_matches(['p', 'P']).parse::<u64>().ok();
             let priority = digit.and_then(|digit| Priority::try_from(digit).ok());

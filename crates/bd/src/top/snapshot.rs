@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use beads_core::query::{Filter, ReadyFilter, Worker};
 use beads_core::{EventKind, Timestamp};
 use beads_engine::failure::Failure;
-use beads_engine::request::{ActivityQuery, Call, Query};
+use beads_engine::request::{ActivityQuery, Call, EventsQuery, Query};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -13,8 +13,8 @@ use serde_json::Value;
 use super::agents::{Agent, State, agents, host};
 use super::beads::{Bead, Beads};
 use super::epics::{Epic, epics};
-use super::matter::{Finder, Matter};
-use super::night::Night;
+use super::matter::{Finder, Matter, Why};
+use super::night::{Missing, Night};
 use super::{About, Store};
 
 /// How many beads are listed as next.
@@ -25,6 +25,9 @@ const NOTES: usize = 20;
 
 /// How many incidents of the period are listed.
 const INCIDENTS: usize = 200;
+
+/// The cursor before the first event of every store.
+const FIRST_CURSOR: &str = "0";
 
 /// What the store says at one moment, ready to be drawn.
 #[derive(Debug, Clone, Default)]
@@ -41,6 +44,8 @@ pub struct Snapshot {
     pub behind: usize,
     /// Everything that needs a person, `stuck` included.
     pub needs: Vec<Matter>,
+    /// How many more beads are stale: only the most urgent of them are in `needs`.
+    pub unlisted: usize,
     pub agents: Vec<Agent>,
     pub next: Vec<Next>,
     pub ready: usize,
@@ -180,9 +185,17 @@ impl Snapshot {
         };
         answers.next.retain(|one| one.open_children.is_none());
         let progress: Vec<Value> = ask(store, Query::Epics)?;
-        let notes = activity(store, &[EventKind::Note], None, NOTES)?;
-        let incidents = activity(store, &ActivityQuery::INCIDENTS, Some(since), INCIDENTS)?;
-        Ok(Self::from_answers(answers, (beads, progress), (&notes, &incidents), (since_ms, now_ms)))
+        let (notes, _) = activity(store, &[EventKind::Note], None, NOTES)?;
+        let (incidents, complete) = activity(store, &ActivityQuery::INCIDENTS, Some(since), INCIDENTS)?;
+        let mut snapshot =
+            Self::from_answers(answers, (beads, progress), (&notes, &incidents), (since_ms, now_ms));
+        if !complete {
+            let begins_ms = log_begins_ms(store)?.unwrap_or(now_ms);
+            let begins_late = begins_ms > since_ms;
+            snapshot.night.missing =
+                Some(if begins_late { Missing::Before(begins_ms) } else { Missing::Gap });
+        }
+        Ok(snapshot)
     }
 
     /// Makes a snapshot of answers.
@@ -194,7 +207,7 @@ impl Snapshot {
     ) -> Self {
         let beads = Beads::new(beads, now_ms);
         let notes: Vec<NoteLine> = notes.iter().rev().filter_map(|event| note(event, "text")).collect();
-        let needs = Finder { answers: &answers, beads: &beads, notes: &notes, now_ms }.all();
+        let (needs, unlisted) = Finder { answers: &answers, beads: &beads, notes: &notes, now_ms }.all();
         let mut stuck: Vec<Matter> = needs.iter().filter(|one| one.is_stuck()).cloned().collect();
         stuck.sort_by(|a, b| (b.waiting, a.since_ms, &a.id).cmp(&(a.waiting, b.since_ms, &b.id)));
         let behind: std::collections::BTreeSet<&str> =
@@ -212,6 +225,7 @@ impl Snapshot {
             night: Night::new(&beads, incidents, since_ms),
             stuck,
             needs,
+            unlisted,
             agents,
             notes,
             next: answers.next,
@@ -224,9 +238,15 @@ impl Snapshot {
         (self.agents.iter().filter(|agent| agent.state.works()).count(), self.agents.len())
     }
 
-    /// Returns how much needs the reader: the matters and a failing sync.
+    /// Returns how much needs the reader: the matters, those that are not listed included, and a failing sync.
     pub fn need_count(&self) -> usize {
-        self.needs.len() + usize::from(self.sync.is_some())
+        self.needs.len() + self.unlisted + usize::from(self.sync.is_some())
+    }
+
+    /// Says how many stale beads are listed, unless all are.
+    pub fn stale_listed(&self) -> Option<String> {
+        let listed = self.needs.iter().filter(|one| matches!(one.why, Why::Stale)).count();
+        (self.unlisted > 0).then(|| format!("{listed} of {} stale beads are listed", listed + self.unlisted))
     }
 
     /// Iterates over what needs the reader but stops no work.
@@ -243,17 +263,33 @@ fn read<T: DeserializeOwned>(answer: Value) -> Result<T, Failure> {
     serde_json::from_value(answer).map_err(Failure::internal)
 }
 
-/// Returns the newest events of these kinds, oldest first.
+/// Returns the newest events of these kinds, oldest first, and whether the log covers the period.
 fn activity(
     store: &dyn Store,
     kinds: &[EventKind],
     since: Option<Timestamp>,
     limit: usize,
-) -> Result<Vec<Value>, Failure> {
+) -> Result<(Vec<Value>, bool), Failure> {
     let asked =
         ActivityQuery { kinds: kinds.to_vec(), since, limit: Some(limit), ..ActivityQuery::default() };
     let mut answer: Value = ask(store, Query::Activity(asked))?;
-    read(answer["events"].take())
+    Ok((read(answer["events"].take())?, answer["complete"] != false))
+}
+
+/// Returns the time of the first event of the log; none if it is empty.
+fn log_begins_ms(store: &dyn Store) -> Result<Option<u64>, Failure> {
+    let first = |since: &str| -> Result<Value, Failure> {
+        let query = EventsQuery { since: Some(since.parse()?), limit: Some(1), ..EventsQuery::default() };
+        store.ask(Call::query(Query::Events(query)))
+    };
+    let batch = match first(FIRST_CURSOR) {
+        // The refusal names the oldest cursor.
+        Err(failure) if failure.details["oldest"].is_string() => {
+            first(failure.details["oldest"].as_str().unwrap_or_default())?
+        }
+        batch => batch?,
+    };
+    Ok(batch["events"][0]["at"].as_str().and_then(ms))
 }
 
 /// Returns the milliseconds since 1970 of a time.

@@ -3,11 +3,11 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{Mode, Sandbox};
+use crate::sandbox::{Mode, Sandbox, wait_until};
 
 /// A running board, which ends with the test.
 struct Board {
@@ -69,6 +69,13 @@ impl Board {
         self.connect(asked).read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
         (head.split(' ').nth(1).unwrap().parse().unwrap(), head.to_lowercase(), body.to_owned())
+    }
+
+    /// Carries out a write, which must succeed, and returns its answer.
+    fn done(&self, id: &str, action: &Value) -> Value {
+        let (status, _, body) = self.ask(&self.act(id, action));
+        assert_eq!(status, 200, "{action}: {body}");
+        serde_json::from_str(&body).unwrap()
     }
 
     fn status(&self, asked: &Asked<'_>) -> u16 {
@@ -147,14 +154,99 @@ fn a_write_acts_once_and_only_from_the_page() {
     let (status, _, body) = board.ask(&board.act("r5", &stale));
     assert_eq!(status, 409, "{body}");
     assert!(!bd.text(&["show", &id]).contains("mine"));
-    assert_eq!(board.status(&board.act("r6", &close)), 200);
-    assert_eq!(bd.json(&["show", &id])[0]["status"], "closed");
-    assert_eq!(board.status(&board.act("r7", &json!({"do": "undo", "id": id}))), 200);
-    assert_eq!(bd.json(&["show", &id])[0]["status"], "open");
+}
+
+#[test]
+fn an_undo_takes_back_exactly_the_change_that_the_page_shows() {
+    let bd = Sandbox::new(Mode::Daemon);
+    let id = bd.create(&["a"]);
+    let board = Board::start(&bd, &[]);
+    let bead = |field: &str| bd.json(&["show", &id])[0][field].clone();
+    let undo = |change: &Value| json!({"do": "undo", "id": id, "updated_at": change["updated_at"]});
+    let closed = board.done("r1", &json!({"do": "close", "id": id}));
+    assert_eq!(closed["updated_at"], bead("updated_at"), "{closed}");
+    // Another change to the same bead, after the one that the page shows.
+    bd.run(&["update", &id, "-p", "0"]);
+    let (status, _, body) = board.ask(&board.act("u1", &undo(&closed)));
+    assert_eq!((status, body.contains("has changed since")), (409, true), "{body}");
+    assert_eq!((bead("status"), bead("priority")), (json!("closed"), json!(0)));
+
+    let raised = board.done("r2", &json!({"do": "priority", "id": id, "priority": 1}));
+    let due = board.done("r3", &json!({"do": "due", "id": id, "due": 1_800_000_000_000_u64}));
     let other = bd.create(&["b"]);
-    let (status, _, body) = board.ask(&board.act("r8", &json!({"do": "undo", "id": id})));
-    assert_eq!(status, 409, "the last operation is the create: {body}");
+    let (status, _, body) = board.ask(&board.act("u2", &undo(&due)));
+    assert_eq!((status, body.contains("your last change was not to")), (409, true), "{body}");
     assert_eq!(bd.json(&["show", &other])[0]["status"], "open");
+    bd.run(&["undo"]);
+
+    // Changes are undone one after another. A repeated request gets its first answer, and acts once.
+    let first = board.done("u3", &undo(&due));
+    assert_eq!((bead("due_at"), bead("priority")), (Value::Null, json!(1)));
+    assert_eq!(board.done("u3", &undo(&due)), first);
+    assert_eq!(bead("priority"), json!(1), "only one change was undone");
+    board.done("u4", &undo(&raised));
+    assert_eq!(bead("priority"), json!(0));
+
+    let (status, _, body) = board.ask(&board.act("u5", &json!({"do": "undo", "id": id})));
+    assert_eq!(status, 400, "a request must say which change it means: {body}");
+    assert_eq!(board.status(&board.act("u3", &undo(&closed))), 409, "the id was used for another change");
+    assert_eq!(bead("priority"), json!(0));
+}
+
+#[test]
+fn a_write_that_changes_nothing_has_nothing_to_undo() {
+    let bd = Sandbox::new(Mode::Daemon);
+    let id = bd.create(&["a", "-p", "1"]);
+    let board = Board::start(&bd, &[]);
+    let actions = [json!({"do": "priority", "id": id, "priority": 1}), json!({"do": "reopen", "id": id})];
+    for (number, action) in actions.iter().enumerate() {
+        let answer = board.done(&format!("r{number}"), action);
+        assert_eq!((&answer["id"], &answer["updated_at"]), (&json!(id), &Value::Null), "{answer}");
+    }
+}
+
+#[test]
+fn a_removed_dependency_is_identified_by_its_ends() {
+    let bd = Sandbox::new(Mode::Daemon);
+    let (first, second) = (bd.create(&["a"]), bd.create(&["b"]));
+    bd.run(&["dep", "add", &second, &first]);
+    let board = Board::start(&bd, &[]);
+    let blockers = || bd.json(&["blocked"]).as_array().unwrap().len();
+    board.done("r1", &json!({"do": "cut", "from": second, "to": first}));
+    assert_eq!(blockers(), 0);
+    let undo = json!({"do": "undo", "id": second, "to": first});
+    bd.run(&["update", &second, "-p", "0"]);
+    assert_eq!(board.status(&board.act("u1", &undo)), 409, "the last change is another one");
+    assert_eq!(bd.json(&["show", &second])[0]["priority"], 0);
+    bd.run(&["undo"]);
+    board.done("u2", &undo);
+    assert_eq!(blockers(), 1);
+    // Now the last change is that the dependency was added.
+    assert_eq!(board.status(&board.act("u3", &undo)), 409);
+    assert_eq!(blockers(), 1);
+}
+
+#[test]
+fn a_repeated_message_is_delivered_once() {
+    let bd = Sandbox::new(Mode::Daemon);
+    let id = bd.create(&["a"]);
+    bd.json_as("claude-1", &["claim", &id]);
+    let board = Board::start(&bd, &[]);
+    let message = json!({"do": "message", "to": "claude-1", "bead": id, "text": "which service?"});
+    assert_eq!(board.done("m1", &message)["sent"], "note", "it has no mailbox");
+    assert_eq!(bd.text(&["show", &id]).matches("which service?").count(), 1);
+    let mut register = Command::new(env!("CARGO_BIN_EXE_bb"));
+    register.args(["agent", "register", "--name", "claude-1", "--role", "worker"]).current_dir(bd.dir());
+    register.env_clear().env("HOME", bd.root().join("home"));
+    assert!(register.output().unwrap().status.success());
+    for _ in 0..2 {
+        assert_eq!(board.done("m2", &message)["sent"], "mail");
+    }
+    let (_, _, mail) = board.ask(&board.get("/api/mail/claude-1"));
+    let mail: Value = serde_json::from_str(&mail).unwrap();
+    assert_eq!(mail["messages"].as_array().unwrap().len(), 1, "{mail}");
+    // The first request is repeated after the agent got a mailbox.
+    assert_eq!(board.done("m1", &message)["sent"], "note");
 }
 
 #[test]
@@ -185,6 +277,22 @@ fn the_stream_sends_changes_after_a_cursor() {
 }
 
 #[test]
+fn a_stream_with_a_foreign_cursor_begins_again() {
+    let bd = Sandbox::new(Mode::Daemon);
+    bd.create(&["a"]);
+    let board = Board::start(&bd, &[]);
+    let newest = bd.json(&["status"])["cursor"].as_str().unwrap().to_owned();
+    let log = newest.rsplit_once('-').unwrap().0;
+    for cursor in ["abcdef-3".to_owned(), format!("{log}-9999"), "not%20a%20cursor".to_owned()] {
+        let stream = board.connect(&board.get(&format!("/api/stream?cursor={cursor}")));
+        let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+        let event = lines.find(|line| line.starts_with("event: ")).unwrap();
+        assert_eq!(event, "event: restart", "{cursor}");
+        assert_eq!(lines.next().unwrap(), format!("data: \"{newest}\""));
+    }
+}
+
+#[test]
 fn the_token_is_private_stable_and_replaceable() {
     let bd = Sandbox::new(Mode::Daemon);
     bd.create(&["a"]);
@@ -198,6 +306,50 @@ fn the_token_is_private_stable_and_replaceable() {
 }
 
 #[test]
+fn the_printed_address_is_the_one_that_browsers_send() {
+    let bd = Sandbox::new(Mode::Daemon);
+    bd.create(&["a"]);
+    let mut boards = vec![Board::start(&bd, &["--host", "LocalHost"])];
+    assert!(boards[0].host.starts_with("localhost:"), "{}", boards[0].host);
+    // Some machines have no IPv6.
+    if std::net::TcpListener::bind("[::1]:0").is_ok() {
+        boards.push(Board::start(&bd, &["--host", "::1"]));
+        assert!(boards[1].host.starts_with("[::1]:"), "{}", boards[1].host);
+    }
+    for board in boards {
+        assert_eq!(board.status(&board.get("/api/snapshot")), 200, "{}", board.host);
+    }
+}
+
+#[test]
+fn the_token_is_no_argument_of_the_browser() {
+    let bd = Sandbox::new(Mode::Daemon);
+    bd.create(&["a"]);
+    let seen = bd.root().join("seen");
+    // The programs that open a file on any system. They keep their argument, and the file that it names.
+    let script = format!(
+        "#!/bin/sh\n/bin/cp -p \"$1\" {0}.html\necho \"$@\" > {0}.tmp\n/bin/mv {0}.tmp {0}\n",
+        seen.display()
+    );
+    for program in ["open", "xdg-open"].map(|name| bd.root().join("bin").join(name)) {
+        std::fs::write(&program, &script).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let mut board = Board::start(&bd, &["--open"]);
+    wait_until("the browser was started", || seen.exists());
+    let arguments = std::fs::read_to_string(&seen).unwrap();
+    assert!(!arguments.contains(&board.token), "{arguments}");
+    let page = seen.with_extension("html");
+    assert_eq!(std::fs::metadata(&page).unwrap().permissions().mode() & 0o777, 0o600);
+    let address = format!("url=http://{}/#token={}\"", board.host, board.token);
+    assert!(std::fs::read_to_string(page).unwrap().contains(&address));
+    let pid = rustix::process::Pid::from_child(&board.child);
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    board.child.wait().unwrap();
+    assert!(!std::path::Path::new(arguments.trim()).exists());
+}
+
+#[test]
 fn an_export_is_one_file_without_writes() {
     let bd = Sandbox::new(Mode::Daemon);
     bd.create(&["</script><script>alert(1)</script>"]);
@@ -207,4 +359,6 @@ fn an_export_is_one_file_without_writes() {
     let page = std::fs::read_to_string(file).unwrap();
     assert_eq!(page.matches("</script>").count(), 2);
     assert!(page.contains("script-src 'sha256-") && !page.contains(" src="));
+    let here = bd.root();
+    assert!(!page.contains(here.to_str().unwrap()), "a colleague must not learn the paths of this machine");
 }
