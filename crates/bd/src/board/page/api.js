@@ -51,6 +51,13 @@ export async function read(path) {
   return answerOf(await fetch(`api/${path}`, { headers: { Authorization: `Bearer ${token()}` }, cache: 'no-store' }));
 }
 
+let writes = 0;
+
+/** How many writes were sent. */
+export function writesBegun() {
+  return writes;
+}
+
 /**
  * Asks the server to write. The same request id acts once, however often it is sent.
  * @param {Record<string, unknown>} action
@@ -58,6 +65,7 @@ export async function read(path) {
  * @returns {Promise<any>}
  */
 export async function write(action, requestId = newRequestId()) {
+  writes++;
   const body = JSON.stringify({ request_id: requestId, action });
   const headers = { Authorization: `Bearer ${token()}`, 'Content-Type': 'application/json' };
   const send = () => fetch('api/act', { method: 'POST', headers, body });

@@ -16,6 +16,14 @@ const ALL_KEYS = [['1–5', 'Now, Needs you, Board, Graph, Last night'], ['j k',
 /** Keys that write. */
 const WRITES = 'cenmxptwsu';
 
+/** Keys that only move: they may be held. */
+const MOVES = /^(?:[jkhl[\]]|(?:Shift\+)?Arrow\w+)$/;
+
+/** Whether a held key does nothing more: it would write again and again, or switch to and fro. @param {string} name @param {View | null} view */
+function mustBePressedAgain(name, view) {
+  return !MOVES.test(name) && !(view?.localName === 'bd-graph' && (name === '+' || name === '-'));
+}
+
 /** Listens for keys. @param {() => View | null} current */
 export function listenForKeys(current) {
   addEventListener('keydown', (event) => {
@@ -31,9 +39,14 @@ export function listenForKeys(current) {
       return;
     }
     const isControl = target.matches?.('button, a, input');
-    if (isControl && (event.key === 'Enter' || event.key === ' ')) return;
+    if (isControl && (event.key === 'Enter' || event.key === ' ')) {
+      // The browser clicks again as long as the key is held.
+      if (event.repeat) event.preventDefault();
+      return;
+    }
     const view = current();
     const name = event.shiftKey && event.key.startsWith('Arrow') ? `Shift+${event.key}` : event.key;
+    if (event.repeat && mustBePressedAgain(name, view)) return;
     if (WRITES.includes(event.key) && !canWrite()) {
       toast(beads.about.read_only ? 'Read-only: this key writes.' : 'The server does not answer; nothing can be written.');
       return;
