@@ -1,7 +1,7 @@
 // The panel of an agent, in the rail of *Now*: what it holds, its mail, its files, a message, take back.
 
 import { exported, read } from './api.js';
-import { message, takeBack } from './actions.js';
+import { draftOf, keepDraft, message, takeBack } from './actions.js';
 import { beads, lastSync } from './beads.js';
 import { h, icon } from './dom.js';
 import { button, head, idLink, timeOf } from './parts.js';
@@ -42,6 +42,9 @@ function sentence(agent) {
   }
 }
 
+/** @param {string} actor */
+const draftKey = (actor) => `message ${actor}`;
+
 /** @param {number[]} values */
 export function median(values) {
   if (!values.length) return 0;
@@ -72,8 +75,9 @@ export function agentPanel(actor) {
     h('header', {}, h('h2.mid', {}, h('span.mid', { class: style }, icon(glyph)), actor), close), sentence(agent), facts)];
   if (bead && !beads.about.read_only) {
     sections.push(h('section.sec', { 'data-key': `message-${actor}` }, head('Message', undefined, `about ${bead.id}`),
-      h('form.edit', { 'data-key': 'form', 'data-keep': '', 'data-actor': actor, 'data-bead': bead.id },
-        h('textarea', { 'aria-label': `Message to ${actor}`, placeholder: 'What should the agent know?' }),
+      h('form.edit', { 'data-key': 'form', 'data-actor': actor, 'data-bead': bead.id },
+        // Only the text is kept: the buttons act on the bead that is shown.
+        h('div', { 'data-key': 'text', 'data-keep': '' }, h('textarea', { 'aria-label': `Message to ${actor}`, placeholder: 'What should the agent know?', 'data-draft': draftKey(actor) }, draftOf(draftKey(actor)))),
         h('div.bott', {}, h('button.btn.go', { type: 'button', 'data-do': 'send' }, 'Send', h('kbd', {}, '⌘↵')), button('Take back', 'take-back', { bead: bead.id })))));
   }
   const mail = mailboxOf(actor);
@@ -108,7 +112,13 @@ export function actOnAgent(action, data, element) {
     const form = /** @type {HTMLElement} */ (element.closest('form'));
     const field = /** @type {HTMLTextAreaElement} */ (form.querySelector('textarea'));
     const text = field.value.trim();
-    if (text) void message(form.dataset.actor ?? '', form.dataset.bead ?? '', text).then((sent) => { if (sent) field.value = ''; });
+    const actor = form.dataset.actor ?? '';
+    const wasSent = () => {
+      if (field.value.trim() !== text) return;
+      field.value = '';
+      keepDraft(draftKey(actor), '');
+    };
+    if (text) void message(actor, form.dataset.bead ?? '', text, wasSent);
   } else return false;
   return true;
 }

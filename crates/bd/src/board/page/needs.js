@@ -1,6 +1,6 @@
 // *Needs you*: one list of everything that no agent continues by itself, each with its action.
 
-import { answer, askDue, askMessage, claim, close, cut, fieldName, free, handled, resolve, setPriority, snooze, snoozed, syncNow, takeBack, undo } from './actions.js';
+import { answer, askDue, askMessage, claim, close, cut, draftOf, fieldName, free, handled, keepDraft, MOST_HANDLED, resolve, setPriority, snooze, snoozed, syncNow, takeBack, undo } from './actions.js';
 import { beads } from './beads.js';
 import { h, icon } from './dom.js';
 import { firstOf } from './filter.js';
@@ -258,6 +258,9 @@ function staleNeeds() {
   }));
 }
 
+/** @param {string} question */
+const draftKeyOf = (question) => `answer ${question}`;
+
 export class NeedsView extends View {
   /** Whether the page says how to repair the sync. */
   explains = false;
@@ -302,7 +305,7 @@ export class NeedsView extends View {
   answerForm(one) {
     const options = one.question.options ?? [];
     return h('div', { 'data-key': `answer-${one.key}` }, options.length ? h('p.do', {}, options.map((/** @type {string} */ option) => button(option, 'choose', { bead: one.bead, question: one.question.question, text: option }))) : null,
-      h('div.answer', { 'data-key': 'field', 'data-keep': '' }, h('input', { 'aria-label': `Answer to ${one.title}`, placeholder: 'Answer as a note; the bead goes back into the queue', 'data-first': '', 'data-bead': one.bead, 'data-question': one.question.question }),
+      h('div.answer', { 'data-key': 'field', 'data-keep': '' }, h('input', { 'aria-label': `Answer to ${one.title}`, placeholder: 'Answer as a note; the bead goes back into the queue', 'data-first': '', 'data-bead': one.bead, 'data-question': one.question.question, 'data-draft': draftKeyOf(one.question.question), value: draftOf(draftKeyOf(one.question.question)) }),
         h('button.btn.go', { type: 'button', 'data-do': 'send-answer' }, 'Answer', h('kbd', {}, '↵')), button('Keep it myself', 'claim', { bead: one.bead }, 'word')));
   }
 
@@ -317,7 +320,13 @@ export class NeedsView extends View {
   /** @param {HTMLInputElement} field */
   send(field) {
     const text = field.value.trim();
-    if (text) void answer(field.dataset.bead ?? '', field.dataset.question ?? null, text).then((done) => { if (done) field.value = ''; });
+    const question = field.dataset.question ?? '';
+    const wasSent = () => {
+      if (field.value.trim() !== text) return;
+      field.value = '';
+      keepDraft(draftKeyOf(question), '');
+    };
+    if (text) void answer(field.dataset.bead ?? '', question || null, text, wasSent);
   }
 
   /** @override */

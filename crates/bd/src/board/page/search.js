@@ -7,6 +7,7 @@ import { findBeads } from './filter.js';
 import { h, icon } from './dom.js';
 import { idLink, priorityMark, STATE_WORDS } from './parts.js';
 import { setTheme } from './theme.js';
+import { currentRoute } from './view.js';
 import { counted, number } from './words.js';
 
 const SHOWN_HITS = 12;
@@ -104,7 +105,8 @@ function commands() {
   const held = (beads.pulse?.agents ?? []).map((agent) => ({ agent, holds: agent.holds.filter((one) => !one.offered) }));
   const holders = held.flatMap(({ agent, holds }) => holds.map((one) => ({ label: `Take back ${one.id} from ${agent.actor}`, icon: agent.state === 'dead' ? 'gone' : agent.state === 'hung' ? 'slow' : 'held', run: () => void takeBack(one.id) })));
   const all = held.filter(({ holds }) => holds.length > 1).map(({ agent, holds }) => ({ label: `Take back everything of ${agent.actor}, ${holds.length} beads`, icon: 'held', run: () => { for (const one of holds) void takeBack(one.id); } }));
-  const current = location.hash.startsWith('#/bead/') ? decodeURIComponent(location.hash.slice(7)) : '';
+  const route = currentRoute();
+  const current = route.view === 'bead' ? route.rest[0] ?? '' : '';
   const views = [['Now', 'now', '1'], ['Needs you', 'needs', '2'], ['Board', 'board', '3'], ['Outline', 'board?view=outline', ''], ['Graph', 'graph', '4'], ['Last night', 'night', '5']];
   return [
     ...(current && !beads.about.read_only ? [{ label: `Close ${current}`, key: 'x', icon: 'closed', run: () => void close(current) }, { label: `Claim ${current}`, key: 'w', icon: 'held', run: () => void claim(current) }] : []),
