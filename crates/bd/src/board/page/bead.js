@@ -112,10 +112,10 @@ export class BeadView extends View {
   readFailed(error, wanted) {
     if (this.asked !== wanted) return;
     this.problem = messageOf(error);
-    const isGone = error instanceof Refused && error.status === 404;
-    if (isGone) this.page = null;
-    // A bead that appears changes what is asked for.
-    else setTimeout(() => this.readAgain(wanted), READ_AGAIN_MS);
+    const status = error instanceof Refused ? error.status : 0;
+    if (status === 404) this.page = null;
+    // What was refused is refused again; a bead that appears changes what is asked for.
+    if (!status || status >= 500) setTimeout(() => this.readAgain(wanted), READ_AGAIN_MS);
     this.schedule();
   }
 
