@@ -11,8 +11,9 @@ import { clock, duration, fullTime, toMs } from './words.js';
 /** @type {Map<string, { at: number, contents: any }>} */
 const mailboxes = new Map();
 
-/** The most messages that the panel lists. */
+/** The most messages that the panel lists, and that the server sends. */
 const MOST_MAIL = 20;
+const SENT_MAIL = 50;
 
 /** Reads the mailbox of an agent, at most every few seconds. @param {string} actor */
 function mailboxOf(actor) {
@@ -83,10 +84,10 @@ export function agentPanel(actor) {
   const mail = mailboxOf(actor);
   const unread = mail.messages.filter((/** @type {any} */ one) => one.state === 'unread').length;
   if (mail.messages.length) {
-    sections.push(h('section.sec', { 'data-key': 'mail' }, head('Mail', unread ? `${unread} unread` : mail.messages.length),
+    sections.push(h('section.sec', { 'data-key': 'mail' }, head('Mail', unread ? `${unread} unread` : mail.messages.length < SENT_MAIL ? mail.messages.length : undefined),
       h('ul.notes', {}, mail.messages.slice(0, MOST_MAIL).map((/** @type {any} */ one) => h('li', { 'data-key': one.message_id },
         timeOf(toMs(one.created_at)), h('div', {}, h('p.by', {}, one.from_agent, h('span.id', {}, one.bead_id), one.state === 'unread' && h('span.act', {}, 'unread')),
-          h('p', {}, `${one.category}: ${one.subject}`))))), mail.messages.length > MOST_MAIL ? h('p.small.dim', {}, `Showing ${MOST_MAIL} of ${mail.messages.length}`) : null));
+          h('p', {}, `${one.category}: ${one.subject}`))))), mail.messages.length > MOST_MAIL ? h('p.small.dim', {}, mail.messages.length < SENT_MAIL ? `Showing ${MOST_MAIL} of ${mail.messages.length}` : `The latest ${MOST_MAIL}. bb agent inbox lists all.`) : null));
   }
   if (mail.reserved.length) {
     sections.push(h('section.sec', { 'data-key': 'files' }, head('Files', `${mail.reserved.length} reserved`),

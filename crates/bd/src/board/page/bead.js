@@ -10,7 +10,7 @@ import { marked, valueText } from './needs.js';
 import { actorName, button, cutLine, empty, head, idLink, priorityMark, STATE_WORDS, timeOf } from './parts.js';
 import { toast } from './toast.js';
 import { View, currentRoute, setQuery } from './view.js';
-import { clock, counted, duration, fullTime, toMs, wordDifference } from './words.js';
+import { clock, counted, duration, fullTime, number, toMs, wordDifference } from './words.js';
 
 /** @type {[string, string][]} the texts that can be edited */
 const TEXTS = [['description', 'Description'], ['design', 'Design'], ['acceptance_criteria', 'Acceptance criteria']];
@@ -41,6 +41,9 @@ function keepEdit(id, edit) {
   else drafts.delete(id);
   keepDraft(`edit ${id}`, edit ? JSON.stringify(edit) : '');
 }
+
+/** The server sends at most this many events of a bead. */
+const MOST_BEAD_EVENTS = 500;
 
 /** A failed read is repeated after this time. */
 const READ_AGAIN_MS = 3_000;
@@ -218,7 +221,7 @@ export class BeadView extends View {
     const count = (/** @type {string} */ kind) => rows.filter((row) => row.kind === kind).length;
     const shown = rows.filter((row) => this.only === 'all' || row.kind === this.only).slice(0, this.shown('timeline'));
     const choice = (/** @type {string} */ value, /** @type {string} */ label) => h('button.btn.word', { type: 'button', 'data-do': 'only', 'data-value': value, 'aria-pressed': String(this.only === value), class: this.only === value ? 'strong' : '' }, label);
-    return h('section.sec.block', { 'data-key': 'timeline' }, head('Timeline', rows.length, h('span', {}, choice('all', 'All'), choice('notes', `Notes ${count('notes')}`), choice('changes', `Changes ${count('changes')}`), count('mail') ? choice('mail', `Mail ${count('mail')}`) : null, count('files') ? choice('files', `Files ${count('files')}`) : null)), h('ul.tl', {}, shown.map((row) => row.node)), cutLine(shown.length, rows.filter((row) => this.only === 'all' || row.kind === this.only).length, 'entries', 'timeline'));
+    return h('section.sec.block', { 'data-key': 'timeline' }, head('Timeline', rows.length, h('span', {}, choice('all', 'All'), choice('notes', `Notes ${count('notes')}`), choice('changes', `Changes ${count('changes')}`), count('mail') ? choice('mail', `Mail ${count('mail')}`) : null, count('files') ? choice('files', `Files ${count('files')}`) : null)), h('ul.tl', {}, shown.map((row) => row.node)), cutLine(shown.length, rows.filter((row) => this.only === 'all' || row.kind === this.only).length, 'entries', 'timeline'), events.length >= MOST_BEAD_EVENTS ? h('p.small.dim', {}, `The latest ${number(MOST_BEAD_EVENTS)} changes. bd log ${bead.id} lists all.`) : null);
   }
 
   /** @param {any} bead @param {import('./beads.js').State} state */

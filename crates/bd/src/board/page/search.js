@@ -37,7 +37,7 @@ export class SearchBox extends HTMLElement {
     this.show(text, found, []);
     if (found.count >= SHOWN_HITS) return undefined;
     const inTexts = await this.searchTexts(text, turn, found.best);
-    if (this.turn === turn && inTexts.length) this.show(text, found, inTexts);
+    if (this.turn === turn && inTexts.length) this.show(text, found, inTexts, SHOWN_HITS - found.best.length);
     return undefined;
   }
 
@@ -45,12 +45,13 @@ export class SearchBox extends HTMLElement {
    * @param {string} text
    * @param {{ best: import('./beads.js').Bead[], count: number }} found
    * @param {import('./beads.js').Bead[]} inTexts
+   * @param {number} [room] how many of these fit
    */
-  show(text, { best, count }, inTexts) {
+  show(text, { best, count }, inTexts, room = 0) {
     if (!this.list) return;
     const some = count > best.length ? `Showing ${best.length} of ${number(count)}. ` : `${counted(count, 'bead')}. `;
     this.list.replaceChildren(...best.map(hitRow), h('li.all', {}, count ? h('a.act', { href: `#/board?q=${encodeURIComponent(text)}` }, `${some}Show on the board`) : `No id, title, label or holder matches ${text}.`),
-      ...(inTexts.length ? [h('li.all', {}, 'In the texts'), ...inTexts.map(hitRow)] : []));
+      ...(inTexts.length ? [h('li.all', {}, `In the texts${ofHits(room, inTexts.length)}`), ...inTexts.slice(0, room).map(hitRow)] : []));
     this.list.hidden = false;
   }
 
@@ -67,7 +68,7 @@ export class SearchBox extends HTMLElement {
     /** @type {string[]} */
     const ids = await read(`search?text=${encodeURIComponent(text)}`).catch(() => []);
     const found = ids.map((id) => beads.get(id)).filter((bead) => bead !== undefined);
-    return found.filter((bead) => !known.includes(bead)).slice(0, SHOWN_HITS - known.length);
+    return found.filter((bead) => !known.includes(bead));
   }
 
   hide() {
@@ -92,6 +93,15 @@ export class SearchBox extends HTMLElement {
       rows.forEach((row, index) => row.classList.toggle('sel', index === next));
     }
   }
+}
+
+/** The server sends at most this many hits in texts. */
+const MOST_TEXT_HITS = 200;
+
+/** Says how many hits are shown, if not all. @param {number} room @param {number} all */
+function ofHits(room, all) {
+  if (all <= room) return '';
+  return `, showing ${room} of ${all < MOST_TEXT_HITS - SHOWN_HITS ? number(all) : `${number(all)} or more`}`;
 }
 
 /** @param {import('./beads.js').Bead} bead */
