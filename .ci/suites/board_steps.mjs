@@ -249,8 +249,8 @@ export async function newToken(_, repo) {
   check((statSync(join(repo, '.git', 'beads', 'board-token')).mode & 0o777) === 0o600, 'the new token file is private');
   const { page, context } = await open(`${board.base}#token=${old.token}`);
   await page.waitForSelector('.banner.err');
+  // Opened in the same tab, the address with the new token reads everything again.
   await page.goto(board.url);
-  await page.reload();
   await page.waitForSelector('.answers');
   check((await page.locator('.banner.err').count()) === 0, 'the page works with the new token');
   await context.close();
