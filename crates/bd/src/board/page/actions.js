@@ -12,13 +12,14 @@ const SNOOZED = 'bd-board-snoozed';
 const DRAFTS = 'bd-board-drafts';
 
 /**
- * How an action is undone. The server refuses it if the bead has changed since.
- * @typedef {{ do: 'undo', id: string, updated_at?: string }} Undo
+ * How an action is undone: the change that left the bead with this time, or that removed its edge to another. The server
+ * refuses it if something has changed since.
+ * @typedef {{ do: 'undo', id: string, updated_at?: string, to?: string }} Undo
  */
 
 /**
  * @typedef {object} Options
- * @property {string | ((answer: any) => string | undefined)} [undo] the bead whose last change is undone
+ * @property {string | Undo | ((answer: any) => string | undefined)} [undo] the bead whose last change is undone, or how
  * @property {(answer: any) => void} [after] what follows when it was done
  * @property {boolean} [again] whether it was sent before, without an answer
  */
@@ -41,8 +42,9 @@ export async function perform(action, done, options = {}) {
     const answer = await write(action);
     keepSent(action, start);
     options.after?.(answer);
-    const id = typeof options.undo === 'function' ? options.undo(answer) : options.undo;
-    succeeded(done, String(id ?? action.id ?? action.from ?? ''), id ? undoOf(id, answer) : undefined, consequences(answer));
+    const wanted = typeof options.undo === 'function' ? options.undo(answer) : options.undo;
+    const how = typeof wanted === 'string' ? undoOf(wanted, answer) : wanted;
+    succeeded(done, String(how?.id ?? wanted ?? action.id ?? ''), how, consequences(answer));
     return true;
   } catch (error) {
     dropSent(action);
@@ -57,9 +59,9 @@ function unclear(done, again) {
   toast(`No answer; it may have been done: “${done}”`, { bad: true, more: { label: 'Try again', run: again } });
 }
 
-/** @param {string} id @param {any} answer what the write answered @returns {Undo} */
+/** How a write is undone; undefined if it changed nothing. @param {string} id @param {any} answer what it answered @returns {Undo | undefined} */
 export function undoOf(id, answer) {
-  return typeof answer?.updated_at === 'string' ? { do: 'undo', id, updated_at: answer.updated_at } : { do: 'undo', id };
+  return typeof answer?.updated_at === 'string' ? { do: 'undo', id, updated_at: answer.updated_at } : undefined;
 }
 
 /** What else an action did: beads that became ready, and what the store warns of. @param {any} answer */
@@ -79,7 +81,7 @@ function consequences(answer) {
 export function succeeded(done, bead, how, more = '') {
   if (bead) withdrawUndos(bead);
   toast(`${done}${more}`, { done: true, bead, undo: how ? () => void undo(how, done) : undefined });
-  noteHandled(done, bead, how);
+  noteHandled(done, how);
 }
 
 /**
@@ -138,7 +140,7 @@ export function setDue(id, due) {
 
 /** @param {string} from @param {string} to */
 export function cut(from, to) {
-  return perform({ do: 'cut', from, to }, `${from} no longer waits for ${to}.`, { undo: from });
+  return perform({ do: 'cut', from, to }, `${from} no longer waits for ${to}.`, { undo: { do: 'undo', id: from, to } });
 }
 
 /** Answers and messages have no undo: the store never removes what was said. @param {string} id @param {string | null} question @param {string} text @param {() => void} [after] */
@@ -282,10 +284,9 @@ export async function askMessage(to, bead) {
 /** The most actions that are remembered. */
 export const MOST_HANDLED = 30;
 
-/** Only the last change of a bead can be undone. @param {string} done @param {string} bead @param {Undo} [how] */
-function noteHandled(done, bead, how) {
-  const before = handled().map((one) => (bead && one.undo?.id === bead ? { at: one.at, text: one.text } : one));
-  keepHandled([{ at: Date.now(), text: done, undo: how }, ...before]);
+/** @param {string} done @param {Undo} [how] */
+function noteHandled(done, how) {
+  keepHandled([{ at: Date.now(), text: done, undo: how }, ...handled()]);
 }
 
 /** @param {string} done */
