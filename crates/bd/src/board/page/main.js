@@ -132,7 +132,7 @@ class Board extends HTMLElement {
     const isNews = message.type === 'change' || message.type === 'pulse';
     if (isNews) {
       beads.heard = Date.now();
-      this.stale = '';
+      if (!this.waiting) this.stale = '';
     }
     // An older snapshot that is still on its way would overwrite it.
     if (isNews && this.waiting) this.waiting.push(message);
@@ -141,7 +141,7 @@ class Board extends HTMLElement {
     else if (message.type === 'tabs') setVisibleTabs(message.data);
     else if (message.type === 'open') this.opened();
     else if (message.type === 'lost') this.setLive(false, message.data?.heard);
-    else if (message.type === 'failed') this.stale = message.data.message;
+    else if (message.type === 'failed') this.stale = `The daemon does not answer: ${message.data.message}`;
     else if (message.type === 'restart') void this.reload();
     else if (message.type === 'refused') this.refused(message.data);
     this.scheduleBar();
@@ -180,7 +180,7 @@ class Board extends HTMLElement {
     let snapshot = null;
     while (!snapshot) {
       snapshot = await readSnapshot().catch((error) => {
-        this.stale = messageOf(error);
+        this.stale = `Changes are missing here, and reading everything again failed: ${messageOf(error)}. The page tries again.`;
         this.scheduleBar();
       });
       if (!snapshot) await new Promise((resolve) => setTimeout(resolve, READ_AGAIN_AFTER_MS));
@@ -258,14 +258,14 @@ class Board extends HTMLElement {
   banner() {
     if (exported) {
       const part = exported.of > beads.all.size ? ` ${beads.all.size} of ${exported.of} beads: unfinished, or closed in the last 24 hours.` : '';
-      return h('div.banner.ro', { 'data-key': 'banner' }, icon('lock'), `Read-only. State of ${fullTime(exported.exported)}; all durations count to then.${part}`);
+      return h('div.banner.ro', { 'data-key': 'banner' }, icon('lock'), `Read-only. State of ${fullTime(exported.exported)}; durations count to then.${part}`);
     }
     if (this.problem === 'token') return h('div.banner.err', { role: 'alert', 'data-key': 'banner' }, icon('lock'), 'The token is missing or was replaced. Open the address that ', h('code', {}, 'bd board'), ' prints.');
     const again = () => h('button.btn.word', { type: 'button', 'data-retry': '' }, 'Try now');
     if (this.problem === 'offline' && this.refusal) return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), `${capital(this.refusal)}. You see ${clock(beads.heard, Date.now())}.`, again());
     if (this.problem === 'offline') return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), beads.loaded ? `The server has not answered since ${clock(beads.heard, Date.now())}. You see ${clock(beads.heard, Date.now())}; changes wait for it.` : 'The server does not answer. Start it with bd board; this page connects by itself.', again());
     if (this.problem) return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), `${capital(this.problem)}.`);
-    if (this.stale) return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), `The daemon does not answer: ${this.stale}`);
+    if (this.stale) return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), this.stale);
     if (beads.about.read_only) return h('div.banner.ro', { 'data-key': 'banner' }, icon('lock'), 'Read-only.');
     return null;
   }
