@@ -5,7 +5,7 @@ import { beads } from './beads.js';
 import { h } from './dom.js';
 import { beginOnce, dropAllSent, dropSent, keepSent } from './repeats.js';
 import { toast, withdrawUndos } from './toast.js';
-import { capital, counted, fullTime } from './words.js';
+import { asSentence, counted, fullTime } from './words.js';
 
 const HANDLED = 'bd-board-handled';
 const SNOOZED = 'bd-board-snoozed';
@@ -67,7 +67,7 @@ export function undoOf(id, answer) {
 /** What else an action did: beads that became ready, and what the store warns of. @param {any} answer */
 function consequences(answer) {
   const freed = answer?.unblocked?.length ?? 0;
-  const warnings = (answer?.warnings ?? []).map((/** @type {any} */ one) => ` ${capital(String(one?.message ?? one))}.`);
+  const warnings = (answer?.warnings ?? []).map((/** @type {any} */ one) => ` ${asSentence(String(one?.message ?? one))}`);
   return `${freed ? ` ${counted(freed, 'bead')} became ready.` : ''}${warnings.join('')}`;
 }
 

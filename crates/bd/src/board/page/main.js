@@ -17,7 +17,7 @@ import { SearchBox } from './search.js';
 import { connect } from './stream.js';
 import { restoreTheme } from './theme.js';
 import { View, currentRoute } from './view.js';
-import { capital, clock, counted, duration, fullTime, toMs } from './words.js';
+import { asSentence, clock, counted, duration, fullTime, toMs } from './words.js';
 
 customElements.define('bd-search', SearchBox);
 customElements.define('bd-now', NowView);
@@ -262,9 +262,9 @@ class Board extends HTMLElement {
     }
     if (this.problem === 'token') return h('div.banner.err', { role: 'alert', 'data-key': 'banner' }, icon('lock'), 'The token is missing or was replaced. Open the address that ', h('code', {}, 'bd board'), ' prints.');
     const again = () => h('button.btn.word', { type: 'button', 'data-retry': '' }, 'Try now');
-    if (this.problem === 'offline' && this.refusal) return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), `${capital(this.refusal)}. You see ${clock(beads.heard, Date.now())}.`, again());
+    if (this.problem === 'offline' && this.refusal) return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), `${asSentence(this.refusal)} You see ${clock(beads.heard, Date.now())}.`, again());
     if (this.problem === 'offline') return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), beads.loaded ? `The server has not answered since ${clock(beads.heard, Date.now())}. You see ${clock(beads.heard, Date.now())}; changes wait for it.` : 'The server does not answer. Start it with bd board; this page connects by itself.', again());
-    if (this.problem) return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), `${capital(this.problem)}.`);
+    if (this.problem) return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), asSentence(this.problem));
     if (this.stale) return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), this.stale);
     if (beads.about.read_only) return h('div.banner.ro', { 'data-key': 'banner' }, icon('lock'), 'Read-only.');
     return null;
