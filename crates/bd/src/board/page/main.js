@@ -157,7 +157,9 @@ class Board extends HTMLElement {
   /** @param {{ status: number, message: string }} refusal */
   refused({ status, message }) {
     this.refusal = message;
-    if (status === 401) this.problem = 'token';
+    if (status !== 401) return;
+    this.setLive(false);
+    this.problem = 'token';
   }
 
   /** Draws the bar soon: several changes at once, and tabs in the background, draw it once. */
