@@ -229,6 +229,7 @@ async function typedTexts() {
   as('codex-1@here', repo, 'ask', 'bd-c', 'Which one?');
   await visit(page, 'bead/bd-a', '[data-do="note"]');
   const note = async () => {
+    await page.waitForSelector('dialog', { state: 'detached' });
     await page.keyboard.press('n');
     await page.waitForSelector('dialog textarea');
     return page.inputValue('dialog textarea');
@@ -306,7 +307,7 @@ async function withoutWorker() {
     const Real = SharedWorker;
     window.SharedWorker = class extends Real {
       constructor(address, options) {
-        super(String(address).replace('worker.js', 'no-such-worker.js'), options);
+        super(String(address).replace('page/worker.js', 'none/worker.js'), options);
       }
     };
   });
