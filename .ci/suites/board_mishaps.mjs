@@ -105,7 +105,7 @@ async function undoOfSomethingElse() {
   await waitForToast(page, 'Closed bd-b.');
   const undos = await page.evaluate(() => [...document.querySelectorAll('.toast')].filter((one) => one.textContent.includes('bd-b') && one.querySelector('button')).map((one) => one.querySelector('span').textContent).join());
   check(undos === 'Closed bd-b.', `only the last change of a bead has an undo: ${undos}`);
-  await page.waitForFunction(() => !document.querySelector('.toast'), null, { timeout: 90_000 });
+  await page.waitForFunction(() => !document.querySelector('.toast'));
   await page.keyboard.press('u');
   await waitForToast(page, 'nothing to undo');
   check(shown(repo, 'bd-b').status === 'closed', 'u does nothing once the message is gone');

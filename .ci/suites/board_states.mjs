@@ -55,6 +55,7 @@ async function nothingToShow(board) {
   let release = () => {};
   const released = new Promise((resolve) => { release = resolve; });
   await page.route('**/api/snapshot', async (route) => { await released; await route.continue(); });
+  await visit(page, 'now', '.answers');
   await page.reload();
   await page.waitForSelector('.loading');
   await inspect(page, 'loading', 'body', ['']);

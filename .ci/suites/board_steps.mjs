@@ -8,8 +8,9 @@ const HOUR = 3_600_000;
 const ago = (hours) => new Date(Date.now() - hours * HOUR).toISOString();
 const shown = (repo, id) => JSON.parse(bd(repo, 'show', id, '--json'))[0];
 
-/** Clicks an action and undoes it with the key. */
+/** Clicks an action and undoes it with the key. Two clicks at one place are not a double click after this pause. */
 async function clickAndUndo(page, selector, done, confirm = async () => {}) {
+  await page.waitForTimeout(450);
   await page.evaluate(() => document.querySelector('.toasts')?.replaceChildren());
   await page.click(selector);
   await confirm();

@@ -56,7 +56,7 @@ export async function perform(action, done, options = {}) {
 
 /** Says that there was no answer, and offers to ask again, which acts once. @param {string} done @param {() => void} again */
 function unclear(done, again) {
-  toast(`No answer; it may have been done: “${done}”`, { bad: true, more: { label: 'Try again', run: again } });
+  toast(`No answer; it may have been done: “${done}”`, { bad: true, unclear: true, more: { label: 'Try again', run: again } });
 }
 
 /** How a write is undone; undefined if it changed nothing. @param {string} id @param {any} answer what it answered @returns {Undo | undefined} */

@@ -3,8 +3,8 @@
 import { h, icon } from './dom.js';
 
 const SHOWN_MS = 10_000;
-/** A message that asks for a decision stays longer. */
-const ASKED_MS = 60_000;
+/** A message about a write that may have been done stays longer. */
+const UNCLEAR_MS = 60_000;
 /** The most messages at the same time. */
 const MOST_TOASTS = 3;
 
@@ -20,7 +20,7 @@ let shownToasts = [];
 /**
  * Shows a message.
  * @param {string} text
- * @param {{ undo?: () => void, bead?: string, more?: { label: string, run: () => void }, done?: boolean, bad?: boolean }} [options] what undoes it, and which bead that changes; another button; whether it says that something was done, or was not
+ * @param {{ undo?: () => void, bead?: string, more?: { label: string, run: () => void }, done?: boolean, bad?: boolean, unclear?: boolean }} [options] what undoes it, and which bead that changes; another button; whether it says that something was done, was not, or may have been
  */
 export function toast(text, options = {}) {
   if (!host) {
@@ -50,7 +50,7 @@ export function toast(text, options = {}) {
   shownToasts.push({ bead: options.bead ?? '', gone, withdraw });
   while (shownToasts.length > MOST_TOASTS) shownToasts[0].gone();
   host.append(one);
-  setTimeout(gone, more ? ASKED_MS : SHOWN_MS);
+  setTimeout(gone, options.unclear ? UNCLEAR_MS : SHOWN_MS);
 }
 
 /** Withdraws the undo of earlier messages about a bead: it would undo what came later. @param {string} bead */
