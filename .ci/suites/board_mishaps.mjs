@@ -222,6 +222,42 @@ async function readingAgain() {
   await close();
 }
 
+/** The page of a bead is read again after a failure, and when an edge comes or goes at either end. */
+async function readsOfABead() {
+  const { page, repo, close } = await opened('reads', oldBeads);
+  await page.route('**/api/bead/bd-a', (route) => route.abort(), { times: 1 });
+  await visit(page, 'bead/bd-a', '.empty');
+  await page.waitForSelector('.bead h1', { timeout: 15_000 });
+  bd(repo, 'dep', 'add', 'bd-a', 'bd-b');
+  await page.waitForSelector('aside :text("Waits for")', { timeout: 15_000 });
+  bd(repo, 'dep', 'add', 'bd-c', 'bd-a');
+  await page.waitForSelector('aside :text("Wait for it")', { timeout: 15_000 });
+  await page.route('**/api/graph*', (route) => route.abort(), { times: 1 });
+  await visit(page, 'graph', '.empty');
+  await page.waitForSelector('.node', { timeout: 15_000 });
+  check(true, 'the graph is read again, too');
+  await close();
+}
+
+/** What the server refuses is said in its own words. */
+async function refusals() {
+  const { page, close } = await opened('refusals', oldBeads);
+  await page.route('**/api/snapshot', (route) => route.fulfill({ status: 421, json: { error: { code: 'wrong_host', message: 'this address does not belong to the board' } } }));
+  await page.reload();
+  await page.waitForSelector('.banner.off');
+  const said = await page.textContent('.banner.off');
+  check(said.includes('This address does not belong to the board.') && !said.includes('daemon'), `the banner says why: ${said}`);
+  await page.unroute('**/api/snapshot');
+  await page.waitForSelector('.answers');
+  await page.evaluate(() => {
+    const board = document.querySelector('bd-board');
+    board.receive({ type: 'refused', data: { status: 503, message: 'too many browsers follow this board; close one of them' } });
+    board.receive({ type: 'lost', data: { heard: Date.now() } });
+  });
+  await page.waitForFunction(() => document.querySelector('.banner.off')?.textContent.includes('Too many browsers follow this board; close one of them.'));
+  await close();
+}
+
 /** Nothing that was typed is lost. */
 async function typedTexts() {
   const { page, repo, close } = await opened('typed', oldBeads);
@@ -323,4 +359,4 @@ async function withoutWorker() {
 }
 
 /** @type {Record<string, () => Promise<void>>} */
-export const mishaps = { doubleClicks, heldKeys, undoOfSomethingElse, sinceYouLeft, openedLater, agentPanel, unanswered, readingAgain, typedTexts, addresses, warnings, withoutWorker };
+export const mishaps = { doubleClicks, heldKeys, undoOfSomethingElse, sinceYouLeft, openedLater, agentPanel, unanswered, readingAgain, readsOfABead, refusals, typedTexts, addresses, warnings, withoutWorker };
