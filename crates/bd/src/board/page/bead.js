@@ -133,7 +133,9 @@ export class BeadView extends View {
   compareEdit() {
     if (!this.edit || !this.page) return;
     const now = this.page.bead[this.edit.field] ?? '';
-    if (now !== this.edit.base && now !== this.edit.mine) this.edit.theirs = now;
+    // Another field changed, or nothing that this text would overwrite.
+    if (now === this.edit.base) this.edit = { ...this.edit, hash: this.page.bead.if_hash ?? this.page.bead.content_hash };
+    else if (now !== this.edit.mine) this.edit.theirs = now;
   }
 
   /** @override */
