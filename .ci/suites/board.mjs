@@ -4,6 +4,7 @@ import { readFileSync, statSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
 import { bigExport, newToken, otherHost, partsAndIndexes, repairs, undoes, undoesOfConflicts } from './board_steps.mjs';
+import { mishaps } from './board_mishaps.mjs';
 import { states } from './board_states.mjs';
 import { as, axe, bd, bead, browser, check, checked, drawn, finish, newContext, newStore, open, raw, repos, scratch, seedMany, shot, shots, startBoard, visit, writeTemp } from './board_support.mjs';
 
@@ -321,8 +322,9 @@ function daemonConnections(path) {
 async function tabsAndSleep(_, repo) {
   const board = await startBoard(repo, '--port', '0');
   const { socket } = JSON.parse(bd(repo, 'where', '--json'));
-  const { page, context, said } = await open(`${board.base}#/board?lanes=none&token=${board.token}`);
-  await page.waitForSelector('.card');
+  const { page, context, said } = await open(board.url);
+  await page.waitForSelector('.answers');
+  await visit(page, 'board?lanes=none', '.card');
   const tabs = [page];
   for (let i = 0; i < 9; i++) {
     const tab = await context.newPage();
@@ -430,7 +432,7 @@ try {
   const board = await startBoard(repo);
   check((statSync(join(repo, '.git', 'beads', 'board-token')).mode & 0o777) === 0o600, 'the token file is private');
   const only = process.env.ONLY?.split(',');
-  const steps = { everyView, hostile, live, concurrentEdit, strangers, readOnly: () => readOnly(repo), exportedFile: () => exportedFile(repo), killedDaemon, once, undoes, undoesOfConflicts, repairs, partsAndIndexes, newToken, otherHost, bigExport, states, tabs, tabsAndSleep, manyBeads };
+  const steps = { everyView, hostile, live, concurrentEdit, strangers, readOnly: () => readOnly(repo), exportedFile: () => exportedFile(repo), killedDaemon, once, undoes, undoesOfConflicts, repairs, partsAndIndexes, newToken, otherHost, bigExport, states, ...mishaps, tabs, tabsAndSleep, manyBeads };
   for (const [name, step] of Object.entries(steps)) {
     if (only && !only.includes(name)) continue;
     const begin = Date.now();

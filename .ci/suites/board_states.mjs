@@ -47,15 +47,15 @@ async function nothingToShow(board) {
   await page.waitForSelector('.card');
   await visit(page, 'bead/bd-nothing', '.empty');
   await inspect(page, 'no-such-bead', '.empty', ['bd-nothing cannot be shown']);
-  await page.goto(`${board.base}#token=00`);
-  await page.reload();
-  await page.waitForSelector('.banner.err');
-  await inspect(page, 'wrong-token', '.banner', ['The token is missing or was replaced', 'bd board']);
+  const stranger = await open(`${board.base}#token=00`, { bypassCSP: true });
+  await stranger.page.waitForSelector('.banner.err');
+  await inspect(stranger.page, 'wrong-token', '.banner', ['The token is missing or was replaced', 'bd board']);
+  await stranger.context.close();
 
   let release = () => {};
   const released = new Promise((resolve) => { release = resolve; });
   await page.route('**/api/snapshot', async (route) => { await released; await route.continue(); });
-  await page.goto(board.url);
+  await visit(page, 'now', '.answers');
   await page.reload();
   await page.waitForSelector('.loading');
   await inspect(page, 'loading', 'body', ['']);

@@ -8,8 +8,9 @@ const HOUR = 3_600_000;
 const ago = (hours) => new Date(Date.now() - hours * HOUR).toISOString();
 const shown = (repo, id) => JSON.parse(bd(repo, 'show', id, '--json'))[0];
 
-/** Clicks an action and undoes it with the key. */
+/** Clicks an action and undoes it with the key. Two clicks at one place are not a double click after this pause. */
 async function clickAndUndo(page, selector, done, confirm = async () => {}) {
+  await page.waitForTimeout(450);
   await page.evaluate(() => document.querySelector('.toasts')?.replaceChildren());
   await page.click(selector);
   await confirm();
@@ -249,8 +250,8 @@ export async function newToken(_, repo) {
   check((statSync(join(repo, '.git', 'beads', 'board-token')).mode & 0o777) === 0o600, 'the new token file is private');
   const { page, context } = await open(`${board.base}#token=${old.token}`);
   await page.waitForSelector('.banner.err');
+  // Opened in the same tab, the address with the new token reads everything again.
   await page.goto(board.url);
-  await page.reload();
   await page.waitForSelector('.answers');
   check((await page.locator('.banner.err').count()) === 0, 'the page works with the new token');
   await context.close();

@@ -1,7 +1,7 @@
 // How tabs share a stream and the machine, without a browser and with a clock that stands still: node board_tabs.mjs SCRATCH
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const [scratch] = process.argv.slice(2);
 const page = process.env.PAGE ?? join(dirname(fileURLToPath(import.meta.url)), '../../crates/bd/src/board/page');
@@ -13,13 +13,13 @@ function check(condition, what) {
   process.exit(1);
 }
 
-/** Imports a module of the page in this process. */
-function moduleOfPage(name) {
+/** Imports a module of the page in this process, a new one for each instance. */
+function moduleOfPage(name, instance = '') {
   const directory = join(scratch, 'modules');
   mkdirSync(directory, { recursive: true });
   writeFileSync(join(directory, 'package.json'), '{"type": "module"}');
   for (const file of ['reader.js', 'worker.js', 'pace.js']) copyFileSync(join(page, file), join(directory, file));
-  return import(join(directory, name));
+  return import(`${pathToFileURL(join(directory, name))}?${instance}`);
 }
 
 /** A tab's end of the connection to the worker. */
@@ -42,6 +42,11 @@ class Port {
     return this.got.filter((message) => message.type === 'change').map((message) => message.data.cursor).join();
   }
 
+  /** The cursors of the restarts that arrived. */
+  restarts() {
+    return this.got.filter((message) => message.type === 'restart').map((message) => message.data).join();
+  }
+
   visible() {
     return this.got.findLast((message) => message.type === 'tabs')?.data;
   }
@@ -62,7 +67,6 @@ async function worker() {
       globalThis.onconnect({ ports: [port] });
       port.say({ type: 'hello', base: 'http://board/', bearer: 't', cursor: 'c-0', hidden: index > 0 });
     }
-    const settled = () => new Promise((resolve) => { setImmediate(() => setImmediate(() => setImmediate(resolve))); });
     const event = async (number) => {
       stream.enqueue(new TextEncoder().encode(`event: change\ndata: {"cursor":"c-${number}"}\n\n`));
       await settled();
@@ -83,6 +87,58 @@ async function worker() {
     stream.enqueue(new TextEncoder().encode('event: failed\ndata: {"message":"gone"}\n\n'));
     await settled();
     check(other.got.at(-1).type === 'failed' && other.changes().endsWith('c-5'), 'trouble is said at once, after what came before');
+  } finally {
+    Object.assign(globalThis, real);
+  }
+}
+
+const settled = () => new Promise((resolve) => { setImmediate(() => setImmediate(() => setImmediate(resolve))); });
+
+/** A tab whose snapshot does not fit the stream reads again instead of missing changes or getting those of an earlier log. */
+async function gaps() {
+  const real = { fetch: globalThis.fetch, self: globalThis.self, setTimeout: globalThis.setTimeout };
+  const streams = [];
+  globalThis.self = globalThis;
+  globalThis.fetch = async (address) => new Response(new ReadableStream({ start: (controller) => streams.push({ address, controller }) }));
+  // A lost stream is not connected again by itself.
+  globalThis.setTimeout = (run, delay) => (delay === 1_500 ? 0 : real.setTimeout(run, delay));
+  const event = async (type, data) => {
+    streams.at(-1).controller.enqueue(new TextEncoder().encode(`event: ${type}\ndata: ${JSON.stringify(data)}\n\n`));
+    await settled();
+  };
+  try {
+    await moduleOfPage('worker.js', 'gaps');
+    const tab = async (cursor, bearer = 't') => {
+      const port = new Port();
+      globalThis.onconnect({ ports: [port] });
+      port.say({ type: 'hello', base: 'http://board/', bearer, cursor, hidden: false });
+      await settled();
+      return port;
+    };
+    const first = await tab('a-5');
+    for (const place of [6, 7]) await event('change', { cursor: `a-${place}` });
+    const late = await tab('a-6');
+    check(late.changes() === 'a-7' && late.restarts() === '', 'a later tab gets what its snapshot lacks');
+    const slow = await tab('a-3');
+    check(slow.restarts() === 'a-3', 'a tab whose snapshot is older than the stream reads again');
+    const other = await tab('b-1');
+    check(other.changes() === '' && other.restarts() === 'b-1', 'a tab whose snapshot is of another log reads again');
+    await event('restart', 'b-2');
+    check(first.restarts() === 'b-2', 'all tabs hear of another log');
+    const fresh = await tab('b-2');
+    check(fresh.changes() === '' && fresh.restarts() === '', 'changes of the earlier log are forgotten');
+    await event('change', { cursor: 'b-3' });
+    check(fresh.changes() === 'b-3', 'and it follows from then on');
+    const renewed = await tab('b-9', 'u');
+    check(streams.length === 2 && streams[1].address.endsWith('cursor=b-9'), 'a new token makes a new stream');
+    check(first.restarts() === 'b-2,b-9' && renewed.restarts() === '', 'the other tabs lack what happened in between, so they read again');
+    await event('change', { cursor: 'b-10' });
+    check(first.changes().endsWith('b-10') && renewed.changes() === 'b-10', 'all follow the new stream');
+    const before = Date.now();
+    streams[1].controller.close();
+    await settled();
+    const { heard } = renewed.got.find((message) => message.type === 'lost').data;
+    check(heard <= before && before - heard < 10_000, 'a lost connection says when the server was last heard');
   } finally {
     Object.assign(globalThis, real);
   }
@@ -112,5 +168,6 @@ async function pace() {
 }
 
 await worker();
+await gaps();
 await pace();
 process.exit(0);

@@ -1,55 +1,86 @@
 // What a person can do, from every view: one function per action, each with its message and its undo.
 
-import { newRequestId, read, Refused, write } from './api.js';
+import { isUnanswered, read, Refused, write } from './api.js';
 import { beads } from './beads.js';
 import { h } from './dom.js';
 import { beginOnce, dropAllSent, dropSent, keepSent } from './repeats.js';
-import { toast } from './toast.js';
-import { counted, fullTime } from './words.js';
+import { toast, withdrawUndos } from './toast.js';
+import { asSentence, counted, fullTime } from './words.js';
 
 const HANDLED = 'bd-board-handled';
 const SNOOZED = 'bd-board-snoozed';
+const DRAFTS = 'bd-board-drafts';
 
 /**
- * How an action is undone: the bead whose last change is undone, or the opposite action.
- * @typedef {string | Record<string, unknown>} Undo
+ * How an action is undone: the change that left the bead with this time, or that removed its edge to another. The server
+ * refuses it if something has changed since.
+ * @typedef {{ do: 'undo', id: string, updated_at?: string, to?: string }} Undo
+ */
+
+/**
+ * @typedef {object} Options
+ * @property {string | Undo | ((answer: any) => string | undefined)} [undo] the bead whose last change is undone, or how
+ * @property {(answer: any) => void} [after] what follows when it was done
+ * @property {boolean} [again] whether it was sent before, without an answer
  */
 
 /**
  * Carries out an action and shows what happened.
  * @param {Record<string, unknown>} action
  * @param {string} done what to say
- * @param {{ undo?: Undo | ((answer: any) => Undo | undefined) }} [options]
+ * @param {Options} [options]
  * @returns {Promise<boolean>}
  */
 export async function perform(action, done, options = {}) {
-  if (!canWrite()) {
+  if (!canWrite() && !options.again) {
     toast(beads.about.read_only ? 'This board is read-only.' : 'The server does not answer, so nothing was changed.', { bad: true });
     return false;
   }
   const start = performance.now();
   if (!beginOnce(action)) return false;
   try {
-    const answer = await write(action, newRequestId());
+    const answer = await write(action);
     keepSent(action, start);
-    const freed = answer?.unblocked?.length ?? 0;
-    succeeded(done, typeof options.undo === 'function' ? options.undo(answer) : options.undo, freed ? ` ${counted(freed, 'bead')} became ready.` : '');
+    options.after?.(answer);
+    const wanted = typeof options.undo === 'function' ? options.undo(answer) : options.undo;
+    const how = typeof wanted === 'string' ? undoOf(wanted, answer) : wanted;
+    succeeded(done, String(how?.id ?? wanted ?? action.id ?? ''), how, consequences(answer));
     return true;
   } catch (error) {
     dropSent(action);
-    toast(`Not done: ${messageOf(error)}`, { bad: true });
+    if (isUnanswered(error)) unclear(done, () => void perform(action, done, { ...options, again: true }));
+    else toast(`Not done: ${messageOf(error)}`, { bad: true });
     return false;
   }
+}
+
+/** Says that there was no answer, and offers to ask again, which acts once. @param {string} done @param {() => void} again */
+function unclear(done, again) {
+  toast(`No answer; it may have been done: “${done}”`, { bad: true, unclear: true, more: { label: 'Try again', run: again } });
+}
+
+/** How a write is undone; undefined if it changed nothing. @param {string} id @param {any} answer what it answered @returns {Undo | undefined} */
+export function undoOf(id, answer) {
+  return typeof answer?.updated_at === 'string' ? { do: 'undo', id, updated_at: answer.updated_at } : undefined;
+}
+
+/** What else an action did: beads that became ready, and what the store warns of. @param {any} answer */
+function consequences(answer) {
+  const freed = answer?.unblocked?.length ?? 0;
+  const warnings = (answer?.warnings ?? []).map((/** @type {any} */ one) => ` ${asSentence(String(one?.message ?? one))}`);
+  return `${freed ? ` ${counted(freed, 'bead')} became ready.` : ''}${warnings.join('')}`;
 }
 
 /**
  * Says that something was done, with its undo, and remembers it.
  * @param {string} done
+ * @param {string} bead which bead changed
  * @param {Undo} [how]
  * @param {string} [more]
  */
-export function succeeded(done, how, more = '') {
-  toast(`${done}${more}`, { done: true, undo: how ? () => void undo(how, done) : undefined });
+export function succeeded(done, bead, how, more = '') {
+  if (bead) withdrawUndos(bead);
+  toast(`${done}${more}`, { done: true, bead, undo: how ? () => void undo(how, done) : undefined });
   noteHandled(done, how);
 }
 
@@ -59,13 +90,13 @@ export function succeeded(done, how, more = '') {
  */
 export async function undo(how, done) {
   try {
-    await write(typeof how === 'string' ? { do: 'undo', id: how } : how);
+    await write(how);
     dropAllSent();
     forgetHandled(done);
     toast(`Undone: ${done}`, { done: true });
   } catch (error) {
-    const id = typeof how === 'string' ? how : '';
-    toast(`Not undone: ${messageOf(error)}`, { bad: true, more: id ? { label: 'Show the bead', run: () => { location.hash = `#/bead/${encodeURIComponent(id)}`; } } : undefined });
+    if (isUnanswered(error)) unclear(`Undone: ${done}`, () => void undo(how, done));
+    else toast(`Not undone: ${messageOf(error)}`, { bad: true, more: { label: 'Show the bead', run: () => { location.hash = `#/bead/${encodeURIComponent(how.id)}`; } } });
   }
 }
 
@@ -109,16 +140,13 @@ export function setDue(id, due) {
 
 /** @param {string} from @param {string} to */
 export function cut(from, to) {
-  return perform({ do: 'cut', from, to }, `${from} no longer waits for ${to}.`, { undo: from });
+  return perform({ do: 'cut', from, to }, `${from} no longer waits for ${to}.`, { undo: { do: 'undo', id: from, to } });
 }
 
-/** @param {string} id @param {string | null} question @param {string} text */
-export function answer(id, question, text) {
-  return perform({ do: 'answer', id, question, text }, `Answered ${id}.`);
+/** Answers and messages have no undo: the store never removes what was said. @param {string} id @param {string | null} question @param {string} text @param {() => void} [after] */
+export function answer(id, question, text, after) {
+  return perform({ do: 'answer', id, question, text }, `Answered ${id}.`, { after });
 }
-
-/** Notes, answers and messages have no undo: the store never removes what was said. @param {string} id @param {string} text */
-export const addNote = (id, text) => perform({ do: 'note', id, text }, `Added a note to ${id}.`);
 
 /**
  * Keeping the value changes no bead, so there is nothing to undo: the store still lists the other value.
@@ -135,9 +163,9 @@ export async function resolve(conflict, restore) {
   return done;
 }
 
-/** @param {string} to @param {string} bead @param {string} text */
-export function message(to, bead, text) {
-  return perform({ do: 'message', to, bead, text }, `Sent to ${to}.`);
+/** @param {string} to @param {string} bead @param {string} text @param {() => void} [after] */
+export function message(to, bead, text, after) {
+  return perform({ do: 'message', to, bead, text }, `Sent to ${to}.`, { after });
 }
 
 export const syncNow = () => perform({ do: 'sync' }, 'Synced.');
@@ -147,24 +175,53 @@ export function fieldName(field) {
   return String(field ?? 'value').replaceAll('_', ' ');
 }
 
+/** @type {Map<string, string>} texts that were typed and not sent, by what they are for */
+const unsent = new Map(Object.entries(storedDrafts()));
+
+function storedDrafts() {
+  try {
+    return JSON.parse(sessionStorage.getItem(DRAFTS) ?? '{}');
+  } catch {
+    return {};
+  }
+}
+
+/** What was typed for something and not sent. @param {string} what */
+export function draftOf(what) {
+  return unsent.get(what) ?? '';
+}
+
+/** Keeps a text that is being typed, also over a reload. An empty one is forgotten. @param {string} what @param {string} text */
+export function keepDraft(what, text) {
+  if (text) unsent.set(what, text);
+  else unsent.delete(what);
+  try {
+    sessionStorage.setItem(DRAFTS, JSON.stringify(Object.fromEntries(unsent)));
+  } catch {
+    // Without storage, a reload loses it.
+  }
+}
+
 /**
- * Asks for a text in a dialog. Resolves to null if it is dismissed.
+ * Asks for a text in a dialog. Resolves to null if it is dismissed. With `keep`, what was typed is kept until it is
+ * sent or cancelled.
  * @param {string} title
  * @param {string} label
  * @param {string} button
- * @param {boolean} [long]
- * @param {{ type?: string, value?: string }} [field] the kind of a short field, and what it begins with
+ * @param {{ long?: boolean, type?: string, value?: string, keep?: boolean }} [field] its kind, and what it begins with
  * @returns {Promise<string | null>}
  */
-export function askText(title, label, button, long = true, { type, value } = {}) {
+export function askText(title, label, button, { long = false, type, value, keep = false } = {}) {
   if (document.querySelector('dialog.ask[open]')) return Promise.resolve(null);
   return new Promise((resolve) => {
-    const field = /** @type {HTMLInputElement} */ (h(long ? 'textarea' : 'input', { 'aria-label': label, placeholder: label, rows: long ? 4 : null, type, value }));
+    const field = /** @type {HTMLInputElement} */ (h(long ? 'textarea' : 'input', { 'aria-label': label, placeholder: label, rows: long ? 4 : null, type }));
+    field.value = (keep ? draftOf(title) : '') || value || '';
     const form = h('form', { method: 'dialog' },
       h('p.strong', {}, title), field,
       h('p.do', {}, h('button.btn.go', { value: 'go' }, button), h('button.btn.word', { value: 'cancel', formnovalidate: true }, 'Cancel')));
     const dialog = /** @type {HTMLDialogElement} */ (h('dialog.ask', {}, form));
     document.body.append(dialog);
+    if (keep) field.addEventListener('input', () => keepDraft(title, field.value));
     field.addEventListener('keydown', (event) => {
       const key = /** @type {KeyboardEvent} */ (event);
       if (key.key === 'Enter' && (!long || key.metaKey || key.ctrlKey)) {
@@ -175,6 +232,7 @@ export function askText(title, label, button, long = true, { type, value } = {})
     dialog.addEventListener('close', () => {
       const text = field.value.trim();
       dialog.remove();
+      if (dialog.returnValue === 'cancel' && keep) keepDraft(title, '');
       resolve(dialog.returnValue === 'go' && text ? text : null);
     });
     dialog.showModal();
@@ -184,19 +242,22 @@ export function askText(title, label, button, long = true, { type, value } = {})
 
 /** Asks for a new bead and creates it. @param {string} [parent] */
 export async function createBead(parent) {
-  const title = await askText(parent ? `New bead under ${parent}` : 'New bead', 'Title', 'Create', false);
-  if (title) await perform({ do: 'create', title, parent: parent ?? null }, `Created “${title}”.`, { undo: (answer) => answer?.id });
+  const what = parent ? `New bead under ${parent}` : 'New bead';
+  const title = await askText(what, 'Title', 'Create', { keep: true });
+  if (title) await perform({ do: 'create', title, parent: parent ?? null }, `Created “${title}”.`, { undo: (answer) => answer?.id, after: () => keepDraft(what, '') });
 }
 
 /** @param {string} id */
 export async function askNote(id) {
-  const text = await askText(`Note on ${id}`, 'Note', 'Add note');
-  if (text) await addNote(id, text);
+  const what = `Note on ${id}`;
+  const text = await askText(what, 'Note', 'Add note', { long: true, keep: true });
+  // Notes have no undo: the store never removes what was said.
+  if (text) await perform({ do: 'note', id, text }, `Added a note to ${id}.`, { after: () => keepDraft(what, '') });
 }
 
 /** @param {string} id */
 export async function askPriority(id) {
-  const text = await askText(`Priority of ${id}`, '0 (urgent) to 4 (someday)', 'Set', false);
+  const text = await askText(`Priority of ${id}`, '0 (urgent) to 4 (someday)', 'Set');
   if (text && /^p?[0-4]$/i.test(text)) await setPriority(id, Number(text.slice(-1)));
   else if (text) toast('A priority is a number from 0 to 4.', { bad: true });
 }
@@ -206,18 +267,22 @@ export async function askDue(id) {
   const before = new Date(beads.get(id)?.due ?? beads.now());
   const tomorrow = new Date(beads.now() + 24 * 60 * 60_000);
   const day = `${tomorrow.getFullYear()}-${String(tomorrow.getMonth() + 1).padStart(2, '0')}-${String(tomorrow.getDate()).padStart(2, '0')}`;
-  const text = await askText(`New date of ${id}`, 'Date', 'Move', false, { type: 'date', value: day });
+  const text = await askText(`New date of ${id}`, 'Date', 'Move', { type: 'date', value: day });
   const [year, month, date] = (text ?? '').split('-').map(Number);
   if (year && month && date) await setDue(id, new Date(year, month - 1, date, before.getHours(), before.getMinutes()).getTime());
 }
 
 /** @param {string} to @param {string} bead */
 export async function askMessage(to, bead) {
-  const text = await askText(`Message to ${to} about ${bead}`, 'Message', 'Send');
-  if (text) await message(to, bead, text);
+  const what = `Message to ${to} about ${bead}`;
+  const text = await askText(what, 'Message', 'Send', { long: true, keep: true });
+  if (text) await message(to, bead, text, () => keepDraft(what, ''));
 }
 
 /** @typedef {{ at: number, text: string, undo?: Undo }} Handled */
+
+/** The most actions that are remembered. */
+export const MOST_HANDLED = 30;
 
 /** @param {string} done @param {Undo} [how] */
 function noteHandled(done, how) {
@@ -234,7 +299,7 @@ function forgetHandled(done) {
 /** @param {Handled[]} list */
 function keepHandled(list) {
   try {
-    localStorage.setItem(HANDLED, JSON.stringify(list.slice(0, 30)));
+    localStorage.setItem(HANDLED, JSON.stringify(list.slice(0, MOST_HANDLED)));
   } catch {
     // Without storage, nothing is remembered.
   }

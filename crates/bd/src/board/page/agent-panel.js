@@ -1,7 +1,7 @@
 // The panel of an agent, in the rail of *Now*: what it holds, its mail, its files, a message, take back.
 
 import { exported, read } from './api.js';
-import { message, takeBack } from './actions.js';
+import { draftOf, keepDraft, message, takeBack } from './actions.js';
 import { beads, lastSync } from './beads.js';
 import { h, icon } from './dom.js';
 import { button, head, idLink, timeOf } from './parts.js';
@@ -11,8 +11,9 @@ import { clock, duration, fullTime, toMs } from './words.js';
 /** @type {Map<string, { at: number, contents: any }>} */
 const mailboxes = new Map();
 
-/** The most messages that the panel lists. */
+/** The most messages that the panel lists, and that the server sends. */
 const MOST_MAIL = 20;
+const SENT_MAIL = 50;
 
 /** Reads the mailbox of an agent, at most every few seconds. @param {string} actor */
 function mailboxOf(actor) {
@@ -41,6 +42,9 @@ function sentence(agent) {
     default: return h('p', {}, 'Working: last wrote ', h('b', {}, `${wrote} ago`), '.');
   }
 }
+
+/** @param {string} actor */
+const draftKey = (actor) => `message ${actor}`;
 
 /** @param {number[]} values */
 export function median(values) {
@@ -72,17 +76,18 @@ export function agentPanel(actor) {
     h('header', {}, h('h2.mid', {}, h('span.mid', { class: style }, icon(glyph)), actor), close), sentence(agent), facts)];
   if (bead && !beads.about.read_only) {
     sections.push(h('section.sec', { 'data-key': `message-${actor}` }, head('Message', undefined, `about ${bead.id}`),
-      h('form.edit', { 'data-key': 'form', 'data-keep': '', 'data-actor': actor, 'data-bead': bead.id },
-        h('textarea', { 'aria-label': `Message to ${actor}`, placeholder: 'What should the agent know?' }),
+      h('form.edit', { 'data-key': 'form', 'data-actor': actor, 'data-bead': bead.id },
+        // Only the text is kept: the buttons act on the bead that is shown.
+        h('div', { 'data-key': 'text', 'data-keep': '' }, h('textarea', { 'aria-label': `Message to ${actor}`, placeholder: 'What should the agent know?', 'data-draft': draftKey(actor) }, draftOf(draftKey(actor)))),
         h('div.bott', {}, h('button.btn.go', { type: 'button', 'data-do': 'send' }, 'Send', h('kbd', {}, '⌘↵')), button('Take back', 'take-back', { bead: bead.id })))));
   }
   const mail = mailboxOf(actor);
   const unread = mail.messages.filter((/** @type {any} */ one) => one.state === 'unread').length;
   if (mail.messages.length) {
-    sections.push(h('section.sec', { 'data-key': 'mail' }, head('Mail', unread ? `${unread} unread` : mail.messages.length),
+    sections.push(h('section.sec', { 'data-key': 'mail' }, head('Mail', unread ? `${unread} unread` : mail.messages.length < SENT_MAIL ? mail.messages.length : undefined),
       h('ul.notes', {}, mail.messages.slice(0, MOST_MAIL).map((/** @type {any} */ one) => h('li', { 'data-key': one.message_id },
         timeOf(toMs(one.created_at)), h('div', {}, h('p.by', {}, one.from_agent, h('span.id', {}, one.bead_id), one.state === 'unread' && h('span.act', {}, 'unread')),
-          h('p', {}, `${one.category}: ${one.subject}`))))), mail.messages.length > MOST_MAIL ? h('p.small.dim', {}, `Showing ${MOST_MAIL} of ${mail.messages.length}`) : null));
+          h('p', {}, `${one.category}: ${one.subject}`))))), mail.messages.length > MOST_MAIL ? h('p.small.dim', {}, mail.messages.length < SENT_MAIL ? `Showing ${MOST_MAIL} of ${mail.messages.length}` : `The latest ${MOST_MAIL}. bb agent inbox lists all.`) : null));
   }
   if (mail.reserved.length) {
     sections.push(h('section.sec', { 'data-key': 'files' }, head('Files', `${mail.reserved.length} reserved`),
@@ -108,7 +113,13 @@ export function actOnAgent(action, data, element) {
     const form = /** @type {HTMLElement} */ (element.closest('form'));
     const field = /** @type {HTMLTextAreaElement} */ (form.querySelector('textarea'));
     const text = field.value.trim();
-    if (text) void message(form.dataset.actor ?? '', form.dataset.bead ?? '', text).then((sent) => { if (sent) field.value = ''; });
+    const actor = form.dataset.actor ?? '';
+    const wasSent = () => {
+      if (field.value.trim() !== text) return;
+      field.value = '';
+      keepDraft(draftKey(actor), '');
+    };
+    if (text) void message(actor, form.dataset.bead ?? '', text, wasSent);
   } else return false;
   return true;
 }

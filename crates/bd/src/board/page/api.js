@@ -20,6 +20,9 @@ export class Refused extends Error {
 
 const TOKEN = 'bd-board-token';
 
+/** The address that `bd board` prints ends like this. */
+export const TOKEN_ADDRESS = /^#token=([0-9a-f]+)$/;
+
 /** The data of an exported file. */
 export const exported = readData();
 
@@ -28,18 +31,20 @@ function readData() {
   return element ? JSON.parse(element.textContent ?? 'null') : null;
 }
 
-/** Takes the token out of the address and keeps it for this origin. */
+/** A token from the address that the server has not accepted yet. */
+let candidate = '';
+
+/** Takes the token out of the address. It is kept for this origin once the server has accepted it. */
 export function takeToken() {
-  const found = /(?:^#|[#&])token=([0-9a-f]+)/.exec(location.hash);
+  const found = TOKEN_ADDRESS.exec(location.hash);
   if (!found) return;
-  localStorage.setItem(TOKEN, found[1]);
-  const rest = location.hash.replace(/&?token=[0-9a-f]+/, '');
-  history.replaceState(null, '', location.pathname + (rest === '#' ? '' : rest));
+  candidate = found[1];
+  history.replaceState(null, '', location.pathname);
 }
 
 /** @returns {string} */
 export function token() {
-  return localStorage.getItem(TOKEN) ?? '';
+  return candidate || (localStorage.getItem(TOKEN) ?? '');
 }
 
 /**
@@ -48,31 +53,72 @@ export function token() {
  * @returns {Promise<any>}
  */
 export async function read(path) {
-  return answerOf(await fetch(`api/${path}`, { headers: { Authorization: `Bearer ${token()}` }, cache: 'no-store' }));
+  const used = token();
+  const response = await fetch(`api/${path}`, { headers: { Authorization: `Bearer ${used}` }, cache: 'no-store' });
+  if (candidate && used === candidate) {
+    const known = localStorage.getItem(TOKEN);
+    if (response.ok) localStorage.setItem(TOKEN, candidate);
+    // The address of an old bookmark, or of another site, must not replace a token that works.
+    if (response.ok || (response.status === 401 && known && known !== candidate)) candidate = '';
+    if (!response.ok && !candidate) return read(path);
+  }
+  return answerOf(response);
+}
+
+let writes = 0;
+
+/** How many writes were sent. */
+export function writesBegun() {
+  return writes;
+}
+
+/** @type {Map<string, { id: string, at: number }>} the request ids of actions without an answer */
+const unanswered = new Map();
+
+/** An action that is asked for later than this is a new one. */
+const RETRY_WITHIN_MS = 5 * 60_000;
+
+/** Errors of the server after which the write may have happened. */
+const UNKNOWN_OUTCOMES = ['unreadable', 'timeout', 'daemon_unreachable'];
+
+/** Whether a write failed without an answer: it may have been done. @param {unknown} error */
+export function isUnanswered(error) {
+  return !(error instanceof Refused) || UNKNOWN_OUTCOMES.includes(error.code);
 }
 
 /**
- * Asks the server to write. The same request id acts once, however often it is sent.
+ * Asks the server to write. An action that was not answered is repeated with the same request id, so that it acts once.
  * @param {Record<string, unknown>} action
- * @param {string} [requestId]
  * @returns {Promise<any>}
  */
-export async function write(action, requestId = newRequestId()) {
-  const body = JSON.stringify({ request_id: requestId, action });
+export async function write(action) {
+  writes++;
+  const key = JSON.stringify(action);
+  const before = unanswered.get(key);
+  const id = before && Date.now() - before.at < RETRY_WITHIN_MS ? before.id : newRequestId();
+  unanswered.set(key, { id, at: Date.now() });
+  const body = JSON.stringify({ request_id: id, action });
   const headers = { Authorization: `Bearer ${token()}`, 'Content-Type': 'application/json' };
   const send = () => fetch('api/act', { method: 'POST', headers, body });
-  // A connection that broke says nothing about the write; the id makes it safe to repeat.
-  return answerOf(await send().catch(send));
+  try {
+    // A connection that broke says nothing about the write; the id makes it safe to repeat.
+    const answer = await answerOf(await send().catch(send));
+    unanswered.delete(key);
+    return answer;
+  } catch (error) {
+    if (!isUnanswered(error)) unanswered.delete(key);
+    throw error;
+  }
 }
 
-export function newRequestId() {
+function newRequestId() {
   const bytes = crypto.getRandomValues(new Uint8Array(12));
   return `board-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`;
 }
 
 /** @param {Response} response */
 async function answerOf(response) {
-  const answer = await response.json().catch(() => null);
-  if (response.ok) return answer;
+  const answer = await response.json().catch(() => undefined);
+  if (response.ok && answer !== undefined) return answer;
   throw new Refused(response.status, answer?.error ?? { code: 'unreadable', message: `the server answered ${response.status}` });
 }

@@ -2,7 +2,7 @@
 // waits for and what waits for it.
 
 import { exported, read, Refused, write } from './api.js';
-import { askMessage, askNote, askPriority, canWrite, claim, close, fieldName, messageOf, release, reopen, resolve, succeeded, takeBack } from './actions.js';
+import { askMessage, askNote, askPriority, canWrite, claim, close, draftOf, fieldName, keepDraft, messageOf, release, reopen, resolve, succeeded, takeBack, undoOf } from './actions.js';
 import { beads } from './beads.js';
 import { h, icon } from './dom.js';
 import { markdown } from './markdown.js';
@@ -10,7 +10,7 @@ import { marked, valueText } from './needs.js';
 import { actorName, button, cutLine, empty, head, idLink, priorityMark, STATE_WORDS, timeOf } from './parts.js';
 import { toast } from './toast.js';
 import { View, currentRoute, setQuery } from './view.js';
-import { clock, counted, duration, fullTime, toMs, wordDifference } from './words.js';
+import { clock, counted, duration, fullTime, number, toMs, wordDifference } from './words.js';
 
 /** @type {[string, string][]} the texts that can be edited */
 const TEXTS = [['description', 'Description'], ['design', 'Design'], ['acceptance_criteria', 'Acceptance criteria']];
@@ -25,8 +25,28 @@ const TEXTS = [['description', 'Description'], ['design', 'Design'], ['acceptanc
  * @property {number} began
  */
 
-/** @type {Map<string, Edit>} texts that are not saved yet, by bead: leaving the page keeps them */
+/** @type {Map<string, Edit>} texts that are not saved yet, by bead: leaving or reloading the page keeps them */
 const drafts = new Map();
+
+/** @param {string} id @returns {Edit | null} */
+function editOf(id) {
+  const kept = drafts.has(id) ? '' : draftOf(`edit ${id}`);
+  if (kept) drafts.set(id, JSON.parse(kept));
+  return drafts.get(id) ?? null;
+}
+
+/** @param {string} id @param {Edit | null} edit */
+function keepEdit(id, edit) {
+  if (edit) drafts.set(id, edit);
+  else drafts.delete(id);
+  keepDraft(`edit ${id}`, edit ? JSON.stringify(edit) : '');
+}
+
+/** The server sends at most this many events of a bead. */
+const MOST_BEAD_EVENTS = 500;
+
+/** A failed read is repeated after this time. */
+const READ_AGAIN_MS = 3_000;
 
 export class BeadView extends View {
   constructor() {
@@ -34,6 +54,7 @@ export class BeadView extends View {
     /** @type {any} */
     this.page = null;
     this.asked = '';
+    this.shownId = '';
     this.problem = '';
     this.isSaving = false;
     this.only = 'all';
@@ -41,13 +62,12 @@ export class BeadView extends View {
 
   /** The text that is being edited. @returns {Edit | null} */
   get edit() {
-    return drafts.get(this.beadId()) ?? null;
+    return editOf(this.beadId());
   }
 
   /** @param {Edit | null} edit */
   set edit(edit) {
-    if (edit) drafts.set(this.beadId(), edit);
-    else drafts.delete(this.beadId());
+    keepEdit(this.beadId(), edit);
   }
 
   beadId() {
@@ -69,9 +89,9 @@ export class BeadView extends View {
   load() {
     const id = this.beadId();
     const brief = beads.get(id);
-    const wanted = `${id} ${brief?.updated ?? 0} ${brief?.notes?.length ?? 0} ${brief?.lease ?? 0} ${beads.pulse?.conflicts.length ?? 0}`;
+    const wanted = JSON.stringify([id, brief?.updated, brief?.notes?.length, brief?.lease, brief?.parent, brief?.after, beads.waiting.get(id), beads.children.get(id), beads.pulse?.conflicts.length]);
     if (wanted === this.asked) return;
-    if (this.page && this.page.bead.id !== id) this.page = null;
+    if (this.shownId !== id) [this.page, this.problem, this.shownId] = [null, '', id];
     this.asked = wanted;
     if (exported) {
       const bead = exported.details[id];
@@ -88,22 +108,39 @@ export class BeadView extends View {
       if (asked && !this.edit && !beads.about.read_only && TEXTS.some(([field]) => field === asked)) this.startEdit(asked);
       if (asked) setQuery({ edit: null });
       this.schedule();
-    }, (error) => {
-      this.problem = messageOf(error);
-      this.schedule();
-    });
+    }, (error) => this.readFailed(error, wanted));
+  }
+
+  /** Keeps what is shown, unless the bead is gone, and reads again. @param {unknown} error @param {string} wanted */
+  readFailed(error, wanted) {
+    if (this.asked !== wanted) return;
+    this.problem = messageOf(error);
+    const status = error instanceof Refused ? error.status : 0;
+    if (status === 404) this.page = null;
+    // What was refused is refused again; a bead that appears changes what is asked for.
+    if (!status || status >= 500) setTimeout(() => this.readAgain(wanted), READ_AGAIN_MS);
+    this.schedule();
+  }
+
+  /** @param {string} wanted */
+  readAgain(wanted) {
+    if (this.asked !== wanted) return;
+    this.asked = '';
+    this.schedule();
   }
 
   /** Notices that another person or agent saved the text that is being edited. */
   compareEdit() {
     if (!this.edit || !this.page) return;
     const now = this.page.bead[this.edit.field] ?? '';
-    if (now !== this.edit.base && now !== this.edit.mine) this.edit.theirs = now;
+    // Another field changed, or nothing that this text would overwrite.
+    if (now === this.edit.base) this.edit = { ...this.edit, hash: this.page.bead.if_hash ?? this.page.bead.content_hash };
+    else if (now !== this.edit.mine) this.edit.theirs = now;
   }
 
   /** @override */
   content() {
-    if (this.problem) return [empty(`${this.beadId()} cannot be shown.`, this.problem)];
+    if (this.problem && !this.page) return [empty(`${this.beadId()} cannot be shown.`, this.problem)];
     if (!this.page) return [h('div.loading', { 'aria-busy': 'true' })];
     const { bead, conflicts, events } = this.page;
     const brief = beads.get(bead.id);
@@ -186,7 +223,7 @@ export class BeadView extends View {
     const count = (/** @type {string} */ kind) => rows.filter((row) => row.kind === kind).length;
     const shown = rows.filter((row) => this.only === 'all' || row.kind === this.only).slice(0, this.shown('timeline'));
     const choice = (/** @type {string} */ value, /** @type {string} */ label) => h('button.btn.word', { type: 'button', 'data-do': 'only', 'data-value': value, 'aria-pressed': String(this.only === value), class: this.only === value ? 'strong' : '' }, label);
-    return h('section.sec.block', { 'data-key': 'timeline' }, head('Timeline', rows.length, h('span', {}, choice('all', 'All'), choice('notes', `Notes ${count('notes')}`), choice('changes', `Changes ${count('changes')}`), count('mail') ? choice('mail', `Mail ${count('mail')}`) : null, count('files') ? choice('files', `Files ${count('files')}`) : null)), h('ul.tl', {}, shown.map((row) => row.node)), cutLine(shown.length, rows.filter((row) => this.only === 'all' || row.kind === this.only).length, 'entries', 'timeline'));
+    return h('section.sec.block', { 'data-key': 'timeline' }, head('Timeline', rows.length, h('span', {}, choice('all', 'All'), choice('notes', `Notes ${count('notes')}`), choice('changes', `Changes ${count('changes')}`), count('mail') ? choice('mail', `Mail ${count('mail')}`) : null, count('files') ? choice('files', `Files ${count('files')}`) : null)), h('ul.tl', {}, shown.map((row) => row.node)), cutLine(shown.length, rows.filter((row) => this.only === 'all' || row.kind === this.only).length, 'entries', 'timeline'), events.length >= MOST_BEAD_EVENTS ? h('p.small.dim', {}, `The latest ${number(MOST_BEAD_EVENTS)} changes. bd log ${bead.id} lists all.`) : null);
   }
 
   /** @param {any} bead @param {import('./beads.js').State} state */
@@ -260,7 +297,7 @@ export class BeadView extends View {
   /** Keeps what was typed, and returns it. */
   typed() {
     const field = this.querySelector('textarea[data-edit]');
-    if (this.edit && field instanceof HTMLTextAreaElement) this.edit.mine = field.value;
+    if (this.edit && field instanceof HTMLTextAreaElement && field.value !== this.edit.mine) this.edit = { ...this.edit, mine: field.value };
     return this.edit?.mine ?? '';
   }
 
@@ -273,29 +310,48 @@ export class BeadView extends View {
       return;
     }
     const mine = this.typed();
-    const { field, base } = edit;
+    const { field } = edit;
     const id = this.beadId();
     this.isSaving = true;
     try {
-      await write({ do: 'edit', id, hash: edit.hash, [field]: mine });
-      drafts.delete(id);
-      succeeded(`Saved the ${fieldName(field)} of ${id}.`, id);
-      this.asked = '';
+      const answer = await write({ do: 'edit', id, hash: edit.hash, [field]: mine });
+      this.wasSaved(id, field, mine, answer.if_hash ?? answer.content_hash);
+      succeeded(`Saved the ${fieldName(field)} of ${id}.`, id, undoOf(id, answer));
     } catch (error) {
+      if (error instanceof Refused && /hash|mismatch|conflict/.test(error.code)) await this.saveRefused(id, field, mine);
+      else toast(`Not saved: ${messageOf(error)}. Your text is still here.`, { bad: true });
+    } finally {
       this.isSaving = false;
-      if (!(error instanceof Refused) || !/hash|mismatch|conflict/.test(error.code)) {
-        toast(`Not saved: ${messageOf(error)}. Your text is still here.`, { bad: true });
-        return;
-      }
-      this.page = await read(`bead/${encodeURIComponent(id)}`);
-      const now = this.page.bead[field] ?? '';
-      edit.hash = this.page.bead.if_hash ?? this.page.bead.content_hash;
-      // Another field changed: that is no reason to ask.
-      if (now === base) return void this.save();
-      edit.theirs = now;
+      this.schedule();
     }
-    this.isSaving = false;
-    this.schedule();
+  }
+
+  /** Ends editing, unless more was typed while the text was on its way. @param {string} id @param {string} field @param {string} mine @param {string} hash */
+  wasSaved(id, field, mine, hash) {
+    const now = editOf(id);
+    const goesOn = now?.field === field && now.mine !== mine;
+    keepEdit(id, now && goesOn ? { ...now, base: mine, hash, theirs: null, began: beads.now() } : null);
+    this.asked = '';
+  }
+
+  /** The bead is not what it was: saves again if only another field changed, and shows the other text otherwise. @param {string} id @param {string} field @param {string} mine */
+  async saveRefused(id, field, mine) {
+    const page = await read(`bead/${encodeURIComponent(id)}`).catch(() => null);
+    const edit = editOf(id);
+    if (!page || edit?.field !== field) {
+      toast('Not saved: the bead has changed and cannot be read. Your text is still here.', { bad: true });
+      return;
+    }
+    if (this.beadId() === id) this.page = page;
+    const now = page.bead[field] ?? '';
+    const hash = page.bead.if_hash ?? page.bead.content_hash;
+    // An earlier try was not answered, but done.
+    if (now === mine) return this.wasSaved(id, field, mine, hash);
+    keepEdit(id, { ...edit, hash, theirs: now === edit.base ? null : now });
+    if (now === edit.base && this.beadId() === id) {
+      this.isSaving = false;
+      await this.save();
+    }
   }
 
   /** @param {string} mine */

@@ -1,7 +1,8 @@
 // The beads in the browser: what the server sent, and what follows from it.
 
+import { exported } from './api.js';
 import { Groups } from './groups.js';
-import { leftAt, recordSeen } from './marker.js';
+import { leftAt, NIGHT_MS } from './marker.js';
 import { put, take } from './multimap.js';
 import { endFrom, endsOfWaiting, isOpen, longestPath } from './paths.js';
 import { toMs } from './words.js';
@@ -68,10 +69,10 @@ export class Beads extends EventTarget {
     this.journalFrom = 0;
     /** @type {Set<string>} ids that changed just now */
     this.glowing = new Set();
-    this.left = leftAt();
+    this.left = exported ? exported.exported - NIGHT_MS : leftAt();
   }
 
-  /** The time at the server. It stops while the server does not answer. */
+  /** The time at the server. It stops while the server does not answer; in an exported file, it is that of the export. */
   now() {
     return (this.live ? Date.now() : this.heard) + this.ahead;
   }
@@ -90,7 +91,7 @@ export class Beads extends EventTarget {
     if (String(this.pulse?.queue) !== String(pulse.queue)) this.queue++;
     // The server leaves out what did not change.
     this.pulse = { ...this.pulse, ...pulse };
-    this.ahead = pulse.now - Date.now();
+    this.ahead = exported ? 0 : pulse.now - Date.now();
     if (Math.abs(this.ahead) < 2_000) this.ahead = 0;
     this.touch();
   }
@@ -382,9 +383,13 @@ function append(list, more) {
   list.splice(0, list.length - MOST_EVENTS);
 }
 
-/** Records that the page is visible. */
+/** Records that the person looks at the page, or did until now. Who comes back after a long time left when they last looked. */
 export function markSeen() {
-  recordSeen(beads.left);
+  if (exported) return;
+  const left = leftAt(beads.left);
+  if (left === beads.left) return;
+  beads.left = left;
+  beads.touch();
 }
 
 /** Moves the marker to now: everything is seen. */

@@ -40,11 +40,18 @@ function build(element, tag, attributes, children) {
     if (name === 'class' && classes) element.setAttribute('class', `${classes} ${value}`.trim());
     else element.setAttribute(name, value === true ? '' : String(value));
   }
+  if (attributes['data-do'] && !attributes['data-key']) element.setAttribute('data-key', actionKey(attributes));
   for (const child of children.flat()) {
     if (child === null || child === undefined || child === false || child === '') continue;
     element.append(child instanceof Node ? child : String(child));
   }
   return element;
+}
+
+/** Another action is another element: a button never becomes one that does something else. @param {Record<string, unknown>} attributes */
+function actionKey(attributes) {
+  const named = Object.entries(attributes).filter(([name, value]) => name.startsWith('data-') && value !== null && value !== undefined);
+  return named.map(([name, value]) => `${name.slice(5)}=${value}`).join(' ');
 }
 
 /**

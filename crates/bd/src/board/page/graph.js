@@ -1,7 +1,7 @@
 // *Graph*: columns are steps, bands are epics. The server decides where everything goes.
 
-import { exported, read } from './api.js';
 import { messageOf } from './actions.js';
+import { exported, read, Refused } from './api.js';
 import { beads } from './beads.js';
 import { h, icon, s } from './dom.js';
 import { DEFAULT_MINUTES } from './groups.js';
@@ -28,12 +28,16 @@ import { clock, counted, duration, number } from './words.js';
 /** Smaller than this, the text in the nodes is hard to read. */
 const SMALLEST_FIT = 0.85;
 
+/** A graph that could not be read is asked for again after this time. */
+const LOAD_AGAIN_MS = 3_000;
+
 export class GraphView extends View {
   constructor() {
     super();
     /** @type {GraphData | null} */
     this.graph = null;
     this.asked = '';
+    this.drawnFor = '';
     this.problem = '';
     /** 0 fits the width. */
     this.zoom = 0;
@@ -65,12 +69,24 @@ export class GraphView extends View {
     void read(`graph?${parameters}`).then((graph) => {
       if (this.asked !== wanted) return;
       this.graph = graph;
+      this.drawnFor = String(parameters);
       this.problem = '';
       this.schedule();
     }, (error) => {
+      if (this.asked !== wanted) return;
       this.problem = messageOf(error);
+      if (this.drawnFor !== String(parameters)) this.graph = null;
+      // What asks for too much, or for a bead that is not there, fails again.
+      if (!(error instanceof Refused && error.status < 500)) setTimeout(() => this.loadAgain(wanted), LOAD_AGAIN_MS);
       this.schedule();
     });
+  }
+
+  /** @param {string} wanted */
+  loadAgain(wanted) {
+    if (this.asked !== wanted) return;
+    this.asked = '';
+    this.schedule();
   }
 
   /** @override */
@@ -86,7 +102,7 @@ export class GraphView extends View {
       h('span.mid', {}, s('svg.keyline', { viewBox: '0 0 24 4', 'aria-hidden': 'true' }, s('rect.ink', { width: 24, height: 3 })), 'critical path'),
       h('span.mid.act', {}, icon('held'), 'in progress'), h('span.mid.wait', {}, icon('blocked'), 'blocked'), h('span.mid.bad', {}, icon('person'), 'needs you'),
       graph ? h('span.end', {}, `${counted(graph.nodes.length, 'node')}, ${counted(graph.edges.length, 'edge')} · ${leftOut(graph, withClosed)} not drawn${graph.cut ? ` · ${number(graph.linked - graph.cut)} of ${number(graph.linked)} beads shown` : ''}`) : null);
-    if (this.problem) return [tools, empty('The graph could not be drawn.', this.problem)];
+    if (this.problem && !graph) return [tools, empty('The graph could not be drawn.', this.problem)];
     if (!graph) return [tools, h('div.loading', { 'aria-busy': 'true' })];
     if (!graph.nodes.length) return [tools, empty('No bead waits for another.', 'Add an edge with ', h('code', {}, 'bd dep add ID BLOCKER'), '.')];
     return [tools, this.path(graph), this.drawing(graph), this.steps(graph)];

@@ -11,10 +11,18 @@ import { View } from './view.js';
 export const VIEWS = /** @type {const} */ (['now', 'needs', 'board', 'graph', 'night']);
 
 /** @type {[string, string][]} */
-const ALL_KEYS = [['1–5', 'Now, Needs you, Board, Graph, Last night'], ['j k', 'next, previous row'], ['h l', 'previous, next column or edge'], ['⇧h ⇧l', 'move the card'], ['↵', 'open, or the first action'], ['esc', 'back, never loses text'], ['/', 'search and filter'], ['⌘K', 'all commands'], ['c', 'new bead'], ['e', 'edit the description'], ['n', 'add a note'], ['m', 'message to the holder'], ['x', 'close, or reopen'], ['p', 'priority; + and − change it by one'], ['t', 'take back, or release'], ['w', 'claim'], ['b', 'the bead behind it'], ['f', 'graph around this bead'], ['g', 'show it in the graph'], ['a', 'graph with closed'], ['o', 'outline'], ['z', 'fold lane'], ['s', 'sync now'], ['y', 'copy as Markdown'], ['⇧L', 'everything is seen: count from now'], ['u', 'undo'], ['d', 'light, dark, as the system'], ['?', 'keys']];
+const ALL_KEYS = [['1–5', 'Now, Needs you, Board, Graph, Last night'], ['j k', 'next, previous row'], ['h l', 'previous, next column or edge'], ['⇧h ⇧l', 'move the card'], ['↵', 'open, or the first action'], ['esc', 'back, never loses text'], ['/', 'search and filter'], ['⌘K', 'all commands'], ['c', 'new bead'], ['e', 'edit the description'], ['n', 'add a note'], ['m', 'message to the holder'], ['x', 'close, or reopen'], ['p', 'priority; + and − change it by one'], ['t', 'take back, or release'], ['w', 'claim, on the page of a bead'], ['b', 'the bead behind it'], ['f', 'graph around this bead'], ['g', 'show it in the graph'], ['a', 'graph with closed'], ['o', 'outline'], ['z', 'fold lane'], ['s', 'sync now'], ['y', 'copy as Markdown'], ['⇧L', 'on Now: everything is seen, count from now'], ['u', 'undo'], ['d', 'light, dark, as the system'], ['?', 'keys']];
 
 /** Keys that write. */
 const WRITES = 'cenmxptwsu';
+
+/** Keys that only move: they may be held. */
+const MOVES = /^(?:[jkhl[\]]|(?:Shift\+)?Arrow\w+)$/;
+
+/** Whether a held key does nothing more: it would write again and again, or switch to and fro. @param {string} name @param {View | null} view */
+function mustBePressedAgain(name, view) {
+  return !MOVES.test(name) && !(view?.localName === 'bd-graph' && (name === '+' || name === '-'));
+}
 
 /** Listens for keys. @param {() => View | null} current */
 export function listenForKeys(current) {
@@ -31,9 +39,14 @@ export function listenForKeys(current) {
       return;
     }
     const isControl = target.matches?.('button, a, input');
-    if (isControl && (event.key === 'Enter' || event.key === ' ')) return;
+    if (isControl && (event.key === 'Enter' || event.key === ' ')) {
+      // The browser clicks again as long as the key is held.
+      if (event.repeat) event.preventDefault();
+      return;
+    }
     const view = current();
     const name = event.shiftKey && event.key.startsWith('Arrow') ? `Shift+${event.key}` : event.key;
+    if (event.repeat && mustBePressedAgain(name, view)) return;
     if (WRITES.includes(event.key) && !canWrite()) {
       toast(beads.about.read_only ? 'Read-only: this key writes.' : 'The server does not answer; nothing can be written.');
       return;

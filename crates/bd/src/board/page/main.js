@@ -1,6 +1,7 @@
 // The shell: the bar, the views by address, the state of the connection.
 
-import { exported, read, Refused } from './api.js';
+import { messageOf } from './actions.js';
+import { exported, read, Refused, TOKEN_ADDRESS } from './api.js';
 import { beads, lastSync, markSeen } from './beads.js';
 import { BeadView } from './bead.js';
 import { BoardView } from './cards.js';
@@ -16,7 +17,7 @@ import { SearchBox } from './search.js';
 import { connect } from './stream.js';
 import { restoreTheme } from './theme.js';
 import { View, currentRoute } from './view.js';
-import { clock, counted, duration, fullTime, toMs } from './words.js';
+import { asSentence, clock, counted, duration, fullTime, toMs } from './words.js';
 
 customElements.define('bd-search', SearchBox);
 customElements.define('bd-now', NowView);
@@ -29,12 +30,23 @@ customElements.define('bd-bead', BeadView);
 /** @type {Record<string, [string, string]>} the title and the element of each view */
 const TITLES = { now: ['Now', 'bd-now'], needs: ['Needs you', 'bd-needs'], board: ['Board', 'bd-cards'], graph: ['Graph', 'bd-graph'], night: ['Last night', 'bd-night'], bead: ['Bead', 'bd-bead'] };
 
+/** @param {string} view */
+const titleOf = (view) => (Object.hasOwn(TITLES, view) ? TITLES[view] : TITLES.now);
+
 class Board extends HTMLElement {
   connectedCallback() {
     /** @type {View | null} */
     this.view = null;
     this.problem = '';
     this.stale = '';
+    /** What the server says when it refuses the stream. */
+    this.refusal = '';
+    /** Whether the stream is open. Until then, the page does not say that it is live. */
+    this.isFollowing = false;
+    /** @type {import('./reader.js').StreamMessage[] | null} what came while everything is read again */
+    this.waiting = null;
+    this.reloads = 0;
+    this.findingsRead = 0;
     this.barTimer = 0;
     this.startTimer = 0;
     this.retry = () => void this.start();
@@ -50,15 +62,40 @@ class Board extends HTMLElement {
     const hatches = s('svg.hatches', { 'aria-hidden': 'true', width: 0, height: 0 }, s('defs', {}, hatch('h-wait', 'wait', 'M-2 2l4-4M0 6l6-6M4 8l4-4'), hatch('h-bad', 'bad', 'M-2 4l4 4M0 0l6 6M4-2l4 4'), hatch('h-faint', 'faint', 'M1.500 0v6M4.500 0v6')));
     this.append(h('a.skip', { href: '#main' }, 'Skip to the content'), this.bar, this.notice, this.main, this.keysBar, this.tabs, hatches);
     listenForKeys(() => this.view ?? null);
-    addEventListener('hashchange', () => this.show());
+    addEventListener('hashchange', () => {
+      // The address with a new token, opened in this tab.
+      if (TOKEN_ADDRESS.test(location.hash)) location.reload();
+      else this.show();
+    });
     beads.addEventListener('change', () => this.scheduleBar());
     // Relative times move on, but only while the page is visible.
-    setInterval(() => {
-      if (document.visibilityState === 'visible' && beads.loaded && beads.live) beads.tick();
-    }, 30_000);
+    setInterval(() => this.tick(), 30_000);
     addEventListener('pagehide', markSeen);
-    document.addEventListener('visibilitychange', markSeen);
+    document.addEventListener('visibilitychange', () => {
+      markSeen();
+      this.tick();
+    });
     void this.start();
+  }
+
+  /** Time has passed, or the page became visible. */
+  tick() {
+    if (document.visibilityState !== 'visible' || !beads.loaded || exported) return;
+    markSeen();
+    if (!beads.live) return;
+    beads.tick();
+    if (Date.now() - (this.findingsRead ?? 0) > FINDINGS_MS) this.readFindings();
+  }
+
+  /** Reads what `bd validate` finds: no event says that files were damaged. */
+  readFindings() {
+    this.findingsRead = Date.now();
+    void read('findings').then((findings) => {
+      beads.findings = Array.isArray(findings) ? findings : [];
+      beads.touch();
+    }, () => {
+      this.findingsRead = 0;
+    });
   }
 
   async start() {
@@ -79,7 +116,8 @@ class Board extends HTMLElement {
       beads.load(snapshot);
       this.show();
       this.retry = connect(snapshot.cursor, (message) => this.receive(message));
-      void read('findings').then((findings) => { beads.findings = Array.isArray(findings) ? findings : []; beads.touch(); }, () => {});
+      setTimeout(() => { if (!this.isFollowing) this.setLive(false); }, OPEN_MS);
+      this.readFindings();
     } catch (error) {
       clearTimeout(slow);
       this.main?.replaceChildren();
@@ -91,19 +129,37 @@ class Board extends HTMLElement {
 
   /** @param {import('./reader.js').StreamMessage} message */
   receive(message) {
-    if (message.type === 'change') beads.change(message.data);
+    const isNews = message.type === 'change' || message.type === 'pulse';
+    if (isNews) {
+      beads.heard = Date.now();
+      if (!this.waiting) this.stale = '';
+    }
+    // An older snapshot that is still on its way would overwrite it.
+    if (isNews && this.waiting) this.waiting.push(message);
+    else if (message.type === 'change') beads.change(message.data);
     else if (message.type === 'pulse') beads.setPulse(message.data);
     else if (message.type === 'tabs') setVisibleTabs(message.data);
-    else if (message.type === 'open') this.setLive(true);
-    else if (message.type === 'lost') this.setLive(false);
-    else if (message.type === 'failed') this.stale = message.data.message;
+    else if (message.type === 'open') this.opened();
+    else if (message.type === 'lost') this.setLive(false, message.data?.heard);
+    else if (message.type === 'failed') this.stale = `The daemon does not answer: ${message.data.message}`;
     else if (message.type === 'restart') void this.reload();
-    else if (message.type === 'refused' && message.data === 401) this.problem = 'token';
-    if (message.type === 'change' || message.type === 'pulse') {
-      beads.heard = Date.now();
-      this.stale = '';
-    }
+    else if (message.type === 'refused') this.refused(message.data);
     this.scheduleBar();
+  }
+
+  opened() {
+    this.isFollowing = true;
+    this.refusal = '';
+    if (this.problem === 'token') this.problem = '';
+    this.setLive(true);
+  }
+
+  /** @param {{ status: number, message: string }} refusal */
+  refused({ status, message }) {
+    this.refusal = message;
+    if (status !== 401) return;
+    this.setLive(false);
+    this.problem = 'token';
   }
 
   /** Draws the bar soon: several changes at once, and tabs in the background, draw it once. */
@@ -116,19 +172,35 @@ class Board extends HTMLElement {
     }, document.visibilityState === 'visible' ? pace.rest() : 1_000);
   }
 
-  /** Reads everything again, without reloading the page: the log no longer reaches back to our cursor. */
+  /** Reads everything again, without reloading the page: the log no longer reaches back to our cursor. What comes meanwhile follows it. */
   async reload() {
-    try {
-      beads.load(await readSnapshot());
-    } catch {
-      // The stream reports it.
+    const waiting = this.waiting ?? /** @type {import('./reader.js').StreamMessage[]} */ ([]);
+    this.waiting = waiting;
+    // A snapshot that was asked for before the latest cursor may be too old.
+    this.reloads = (this.reloads ?? 0) + 1;
+    const turn = this.reloads;
+    let snapshot = null;
+    while (!snapshot) {
+      snapshot = await readSnapshot().catch((error) => {
+        this.stale = `Changes are missing here, and reading everything again failed: ${messageOf(error)}. The page tries again.`;
+        this.scheduleBar();
+      });
+      if (!snapshot) await new Promise((resolve) => setTimeout(resolve, READ_AGAIN_AFTER_MS));
+      if (turn !== this.reloads) return;
     }
+    this.stale = '';
+    beads.load(snapshot);
+    this.waiting = null;
+    for (const message of waiting) this.receive(message);
+    this.scheduleBar();
   }
 
-  /** @param {boolean} live */
-  setLive(live) {
+  /** @param {boolean} live @param {number} [heard] when the last byte came */
+  setLive(live, heard = 0) {
+    if (!live) this.isFollowing = false;
     if (live === beads.live) return;
-    if (!live) beads.heard = Date.now();
+    // The worker may have heard the server when this tab got nothing.
+    if (!live) beads.heard = Math.max(beads.heard, heard);
     beads.live = live;
     this.problem = live ? '' : 'offline';
     beads.touch();
@@ -137,7 +209,7 @@ class Board extends HTMLElement {
   show() {
     if (!beads.loaded || !this.main) return;
     const route = currentRoute();
-    const [title, tag] = TITLES[route.view] ?? TITLES.now;
+    const [title, tag] = titleOf(route.view);
     if (this.view?.localName !== tag) {
       this.view = /** @type {View} */ (document.createElement(tag));
       this.main.replaceChildren(this.view);
@@ -169,7 +241,7 @@ class Board extends HTMLElement {
     const all = this.keysBar.querySelector('[data-keys]');
     if (all instanceof HTMLElement && !all.onclick) all.onclick = showKeys;
     if (beads.loaded) {
-      const title = TITLES[route.view]?.[0] ?? 'Now';
+      const [title] = titleOf(route.view);
       document.title = `${count ? `(${count}) ` : ''}${route.view === 'bead' ? route.rest[0] : title} · ${beads.about.name}`;
     }
   }
@@ -178,7 +250,7 @@ class Board extends HTMLElement {
   truth() {
     const sync = beads.pulse?.status?.sync;
     if (!beads.loaded) return [];
-    const state = exported ? h('span', { 'data-key': 'live' }, 'file') : beads.live ? h('span.live', { 'data-key': 'live' }, 'live') : h('span.wait.mid', { 'data-key': 'live' }, icon('slow'), 'offline');
+    const state = exported ? h('span', { 'data-key': 'live' }, 'file') : beads.live ? h(this.isFollowing ? 'span.live' : 'span.faint', { 'data-key': 'live' }, this.isFollowing ? 'live' : 'connecting') : h('span.wait.mid', { 'data-key': 'live' }, icon('slow'), 'offline');
     if (!sync) return [state];
     if (sync.last_error) return [h('span.bad.mid', { 'data-key': 'sync', title: sync.last_error.message }, icon('sync'), `no sync for ${duration(beads.now() - toMs(sync.last_error.since))}`), state];
     if (sync.local_only || !sync.remote) return [h('span', { 'data-key': 'sync', title: 'This store has no remote or is not published' }, 'local only'), state];
@@ -188,15 +260,27 @@ class Board extends HTMLElement {
   banner() {
     if (exported) {
       const part = exported.of > beads.all.size ? ` ${beads.all.size} of ${exported.of} beads: unfinished, or closed in the last 24 hours.` : '';
-      return h('div.banner.ro', { 'data-key': 'banner' }, icon('lock'), `Read-only. State of ${fullTime(exported.exported)}.${part}`);
+      return h('div.banner.ro', { 'data-key': 'banner' }, icon('lock'), `Read-only. State of ${fullTime(exported.exported)}; durations count to then.${part}`);
     }
     if (this.problem === 'token') return h('div.banner.err', { role: 'alert', 'data-key': 'banner' }, icon('lock'), 'The token is missing or was replaced. Open the address that ', h('code', {}, 'bd board'), ' prints.');
-    if (this.problem === 'offline') return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), beads.loaded ? `The server has not answered since ${clock(beads.heard, Date.now())}. You see ${clock(beads.heard, Date.now())}; changes wait for it.` : 'The server does not answer. Start it with bd board; this page connects by itself.', h('button.btn.word', { type: 'button', 'data-retry': '' }, 'Try now'));
-    if (this.problem || this.stale) return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), `The daemon does not answer: ${this.problem || this.stale}`);
+    const again = () => h('button.btn.word', { type: 'button', 'data-retry': '' }, 'Try now');
+    if (this.problem === 'offline' && this.refusal) return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), `${asSentence(this.refusal)} You see ${clock(beads.heard, Date.now())}.`, again());
+    if (this.problem === 'offline') return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), beads.loaded ? `The server has not answered since ${clock(beads.heard, Date.now())}. You see ${clock(beads.heard, Date.now())}; changes wait for it.` : 'The server does not answer. Start it with bd board; this page connects by itself.', again());
+    if (this.problem) return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), asSentence(this.problem));
+    if (this.stale) return h('div.banner.off', { 'data-key': 'banner' }, icon('slow'), this.stale);
     if (beads.about.read_only) return h('div.banner.ro', { 'data-key': 'banner' }, icon('lock'), 'Read-only.');
     return null;
   }
 }
+
+/** The stream opens within this time after the snapshot. */
+const OPEN_MS = 10_000;
+
+/** A snapshot that could not be read is asked for again after this time. */
+const READ_AGAIN_AFTER_MS = 3_000;
+
+/** The findings of `bd validate` are read again after this time, while the page is visible. */
+const FINDINGS_MS = 5 * 60_000;
 
 /** Nothing is shown for this long; then grey lines stand where the data will be. */
 const LOADING_MS = 300;

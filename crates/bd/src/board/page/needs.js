@@ -1,6 +1,6 @@
 // *Needs you*: one list of everything that no agent continues by itself, each with its action.
 
-import { answer, askDue, askMessage, claim, close, cut, fieldName, free, handled, resolve, setPriority, snooze, snoozed, syncNow, takeBack, undo } from './actions.js';
+import { answer, askDue, askMessage, claim, close, cut, draftOf, fieldName, free, handled, keepDraft, MOST_HANDLED, resolve, setPriority, snooze, snoozed, syncNow, takeBack, undo } from './actions.js';
 import { beads } from './beads.js';
 import { h, icon } from './dom.js';
 import { firstOf } from './filter.js';
@@ -142,7 +142,7 @@ function agentNeeds() {
         title: `${agent.actor} gave its last sign of life ${duration(beads.now() - seen)} ago and holds a P${bead?.priority ?? ''}`,
         short: `${agent.actor} gave no sign of life for ${duration(beads.now() - seen)}`,
         text: [idLink(held.id), ` ${held.title}. `, lease > beads.now() ? `No other agent can take it before the lease ends at ${clock(lease, beads.now())}, in ${duration(lease - beads.now())}.` : 'Its lease has ended.', more],
-        actions: [button('Take back', 'take-back', data), button('Wait for the lease', 'snooze', { key: `gone ${agent.actor} ${held.id}` }, 'word')],
+        actions: [button('Take back', 'take-back', data), button('Hide for 2 h', 'snooze', { key: `gone ${agent.actor} ${held.id}` }, 'word')],
         shortActions: [button('Take back', 'take-back', data)],
       })];
     }
@@ -200,19 +200,22 @@ function edgesAmong(ids) {
   return edges.sort((a, b) => b.at - a.at || b.from.localeCompare(a.from));
 }
 
+/** The most edges of a cycle with a button. */
+const MOST_CUTS = 4;
+
 function cycleNeeds() {
   return (beads.pulse?.cycles ?? []).filter((one) => one.kind === 'blocks').map((one) => {
     const ids = one.ids;
     const edges = edgesAmong(ids);
     const since = edges[0]?.at ?? 0;
     const data = (/** @type {{ from: string, to: string }} */ { from, to }) => ({ from, to });
-    const others = edges.slice(1, 4).map((edge) => button(edges.length === 2 ? 'Cut the older' : `Cut ${edge.from} → ${edge.to}`, 'cut', data(edge)));
+    const others = edges.slice(1, MOST_CUTS).map((edge) => button(edges.length === 2 ? 'Cut the older' : `Cut ${edge.from} → ${edge.to}`, 'cut', data(edge)));
     const newer = edges.slice(0, 1).map((edge) => button('Cut the newer edge', 'cut', data(edge)));
     return need({
       key: `cycle ${ids.join(' ')}`, kind: 'cycle', kindWord: 'a cycle', icon: 'cycle', bead: ids[0], since,
       title: ids.length === 2 ? `${ids[0]} and ${ids[1]} wait for each other` : `${ids.slice(0, 4).join(', ')}${ids.length > 4 ? ' …' : ''} wait for each other`,
       short: `Waits in a cycle with ${ids.slice(1, 4).join(', ')}`,
-      text: [ids.slice(0, 5).map((id) => beads.get(id)?.title ?? id).join(' → '), ` → and back. ${ids.length === 2 ? 'Neither' : 'None of them'} can start. `, edges.length > 1 ? `The newer edge is ${edges[0].from} → ${edges[0].to}, from ${clock(since, beads.now())}.` : ''],
+      text: [ids.slice(0, 5).map((id) => beads.get(id)?.title ?? id).join(' → '), ` → and back. ${ids.length === 2 ? 'Neither' : 'None of them'} can start. `, edges.length > 1 ? `The newer edge is ${edges[0].from} → ${edges[0].to}, from ${clock(since, beads.now())}.${ofAll(MOST_CUTS, edges.length, 'edges')}` : ''],
       actions: [...newer, ...others],
       shortActions: edges.slice(0, 1).map((edge) => button('Cut the newer edge', 'cut', data(edge))),
     });
@@ -258,6 +261,18 @@ function staleNeeds() {
   }));
 }
 
+/** How many handled matters are shown. */
+const SHOWN_HANDLED = 12;
+
+/** The browser remembers only some of them. @param {number} all */
+function cutHandled(all) {
+  if (all <= SHOWN_HANDLED) return null;
+  return h('p.small.dim', {}, all < MOST_HANDLED ? `Showing ${SHOWN_HANDLED} of ${all}` : `The latest ${SHOWN_HANDLED}. bd activity lists all.`);
+}
+
+/** @param {string} question */
+const draftKeyOf = (question) => `answer ${question}`;
+
 export class NeedsView extends View {
   /** Whether the page says how to repair the sync. */
   explains = false;
@@ -278,12 +293,12 @@ export class NeedsView extends View {
     const now = beads.now();
     const leases = beads.agents().flatMap((agent) => agent.holds.map((held) => toMs(held.expires ?? 0))).filter((end) => end > now);
     const lease = leases.length ? `; the next lease ends at ${clock(Math.min(...leases), now)}` : '';
-    return [h('p.say1', { role: 'heading', 'aria-level': 1 }, h('b', {}, all.length === 1 ? '1 thing needs you.' : `${number(all.length)} things need you.`), behind.size ? ` ${counted(behind.size, 'bead')} ${behind.size === 1 ? 'waits' : 'wait'} behind them, ${urgent} of them P1.` : ''),
+    return [h('p.say1', { role: 'heading', 'aria-level': 1 }, h('b', {}, all.length === 1 ? '1 thing needs you.' : `${number(all.length)} things need you.`), behind.size ? ` ${counted(behind.size, 'bead')} ${behind.size === 1 ? 'waits' : 'wait'} behind them, ${urgent} of them P0 or P1.` : ''),
       h('div.nowgrid', {}, h('section.sec', {}, head('To do', all.length, 'what makes this screen untrue first, then by priority, then by how many wait'),
         all.length ? null : empty('Nothing needs you.', `${counted(agents, 'agent')} ${agents === 1 ? 'is' : 'are'} working${lease}. This page fills itself.`),
         h('ol.needs', { 'data-steady': 'needs' }, shown.map((one) => this.row(one))), cutLine(shown.length, all.length, 'matters', 'needs')),
       h('aside.stack', { 'aria-label': 'Handled and thresholds' },
-        h('section.sec', {}, head('Handled today', done.length), done.length ? null : h('p.dim.small', {}, 'Nothing yet.'), h('ul.handled', {}, done.slice(0, 12).map((one, index) => h('li', {}, timeOf(one.at), h('span', {}, one.text), index === 0 && one.undo ? button('Undo', 'undo-handled', {}, 'word') : null)))),
+        h('section.sec', {}, head('Handled in the last 12 hours', done.length < MOST_HANDLED ? done.length : undefined), done.length ? null : h('p.dim.small', {}, 'Nothing yet.'), h('ul.handled', {}, done.slice(0, SHOWN_HANDLED).map((one, index) => h('li', {}, timeOf(one.at), h('span', {}, one.text), index === 0 && one.undo ? button('Undo', 'undo-handled', {}, 'word') : null))), cutHandled(done.length)),
         h('section.sec', {}, head('What comes here'), h('dl.facts.small', {}, THRESHOLDS.flatMap(([term, text]) => [h('dt', {}, term), h('dd', {}, text)])))))];
   }
 
@@ -302,7 +317,7 @@ export class NeedsView extends View {
   answerForm(one) {
     const options = one.question.options ?? [];
     return h('div', { 'data-key': `answer-${one.key}` }, options.length ? h('p.do', {}, options.map((/** @type {string} */ option) => button(option, 'choose', { bead: one.bead, question: one.question.question, text: option }))) : null,
-      h('div.answer', { 'data-key': 'field', 'data-keep': '' }, h('input', { 'aria-label': `Answer to ${one.title}`, placeholder: 'Answer as a note; the bead goes back into the queue', 'data-first': '', 'data-bead': one.bead, 'data-question': one.question.question }),
+      h('div.answer', { 'data-key': 'field', 'data-keep': '' }, h('input', { 'aria-label': `Answer to ${one.title}`, placeholder: 'Answer as a note; the bead goes back into the queue', 'data-first': '', 'data-bead': one.bead, 'data-question': one.question.question, 'data-draft': draftKeyOf(one.question.question), value: draftOf(draftKeyOf(one.question.question)) }),
         h('button.btn.go', { type: 'button', 'data-do': 'send-answer' }, 'Answer', h('kbd', {}, '↵')), button('Keep it myself', 'claim', { bead: one.bead }, 'word')));
   }
 
@@ -317,7 +332,13 @@ export class NeedsView extends View {
   /** @param {HTMLInputElement} field */
   send(field) {
     const text = field.value.trim();
-    if (text) void answer(field.dataset.bead ?? '', field.dataset.question ?? null, text).then((done) => { if (done) field.value = ''; });
+    const question = field.dataset.question ?? '';
+    const wasSent = () => {
+      if (field.value.trim() !== text) return;
+      field.value = '';
+      keepDraft(draftKeyOf(question), '');
+    };
+    if (text) void answer(field.dataset.bead ?? '', question || null, text, wasSent);
   }
 
   /** @override */

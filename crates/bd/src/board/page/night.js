@@ -19,6 +19,18 @@ const STEP_MS = 30_000;
 /** @type {Record<string, [string, string]>} the icon and the class of each incident */
 const INCIDENTS = { asked: ['person', 'bad'], conflict: ['conflict', 'bad'], expired: ['gone', 'bad'], reopened: ['arrow', 'wait'], cancelled: ['gone', 'wait'], sync_failed: ['sync', 'bad'] };
 
+/** The server sends at most this many incidents, and the page keeps as many. */
+const MOST_INCIDENTS = 500;
+
+/** Says that nothing went wrong, as far back as is known. @param {number} since */
+function nothingWrong(since) {
+  const { feed, incidents } = beads.pulse ?? {};
+  if (!incidents || incidents.complete !== false) return 'Nothing went wrong.';
+  const times = [...incidents.events, ...(feed?.events ?? [])].map((event) => toMs(event.at));
+  const from = times.length ? Math.min(...times) : beads.now();
+  return from <= since ? 'Nothing went wrong.' : `Nothing went wrong since ${clock(from, beads.now())}; the event log here reaches back no further.`;
+}
+
 export class NightView extends View {
   constructor() {
     super();
@@ -56,7 +68,7 @@ export class NightView extends View {
     const error = beads.pulse?.status?.sync?.last_error;
     const trouble = [questions && `${counted(questions, 'question')} ${questions === 1 ? 'waits' : 'wait'} for you`, gone && `${counted(gone, 'agent')} ${gone === 1 ? 'is' : 'are'} gone`, conflicts && `${counted(conflicts, 'write')} ${conflicts === 1 ? 'was' : 'were'} overwritten`, error && `the sync has failed since ${clock(toMs(error.since), beads.now())}`].filter(Boolean);
     return h('p.say1', { role: 'heading', 'aria-level': 1 }, h('b', {}, `${counted(closed.length, 'bead')} closed`), ` in ${duration(beads.now() - since)}${active ? ` by ${active} of ${Math.max(active, agents.length)} agents` : ''}; ${number(created)} created, ${reopened ? number(reopened) : 'none'} reopened. `,
-      trouble.length ? [h('b', {}, capital(String(trouble[0]))), trouble.length > 1 ? `, ${trouble.slice(1).join(', ')}` : '', '.'] : 'Nothing went wrong.');
+      trouble.length ? [h('b', {}, capital(String(trouble[0]))), trouble.length > 1 ? `, ${trouble.slice(1).join(', ')}` : '', '.'] : nothingWrong(since));
   }
 
   /** @param {import('./strips.js').Axis} axis @param {number} since */
@@ -106,7 +118,7 @@ export class NightView extends View {
         h('p.only-narrow.small.dim', {}, `${number(all[STEPS])} in all · `, h('span.act', {}, `${number(Math.max(0, held[STEPS]))} in hand`), ' · ', h('b.done', {}, `${number(closed[STEPS])} closed`)),
         h('div.lab.small.dim', {}, 'Incidents'),
         h('div.chart', {}, s('svg.strip', { role: 'img', 'aria-label': counted(incidents.length, 'incident') }, gridLines(axis), incidents.map((event) => s('svg', { x: percent(axis, toMs(event.at)), y: 8, width: 12, height: 12, class: `inc ${INCIDENTS[event.type][1]}`, overflow: 'visible' }, s('g', { transform: 'translate(-6 0)' }, icon(INCIDENTS[event.type][0])), s('title', {}, `${clock(toMs(event.at), axis.now)} ${event.type} ${event.id ?? ''} ${event.text ?? ''}`))), now(), cursor())),
-        h('div.lab.end.small.dim', {}, number(incidents.length)),
+        h('div.lab.end.small.dim', {}, incidents.length < MOST_INCIDENTS ? number(incidents.length) : `latest ${MOST_INCIDENTS}`),
         h('div.lab'), h('div.chart', {}, s('svg.strip.labels', { 'aria-hidden': 'true' }, axis.hours.map((hour, index) => s('text.axis', { x: percent(axis, hour), y: 12, 'text-anchor': index ? 'middle' : 'start', class: index % 2 ? 'odd' : '' }, clock(hour, axis.now))))), h('div.lab.end'),
         h('div.lab.replaylab', {}, h('button.btn', { type: 'button', 'data-do': 'play' }, this.timer ? 'Pause' : '▶ Play'), h('b', {}, clock(at, axis.now))),
         h('div.chart.slide', { 'data-key': 'slide' }, h('input', { type: 'range', min: Math.round(axis.from / 1000), max: Math.round(axis.to / 1000), step: 60, 'aria-label': 'Time', 'aria-valuetext': `${clock(at, axis.now)}, ${state.closed} closed`, 'data-slider': '' })),

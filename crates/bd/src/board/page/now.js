@@ -45,7 +45,7 @@ export class NowView extends View {
     const one = (href, k, v, w) => h('a', { href }, h('span.k', {}, k), h('span.v', {}, ...v), h('span.w', {}, w));
     return h('section.answers', { 'aria-label': 'Four answers' }, h('div', {},
       one('#/night', `Done since you left at ${clock(beads.left, beads.now())}`, [number(since.length), sparkline(since)], `closed; ${number(created)} created, ${number(closed)} of ${number(closed + openCount())} closed in all`),
-      one('#/now', 'Stuck', [number(stuck.length)], behind.size ? `${counted(behind.size, 'bead')} ${behind.size === 1 ? 'waits' : 'wait'} behind them, ${urgent} ${urgent === 1 ? 'is' : 'are'} P1` : stuck.length ? 'nothing waits behind them' : 'nothing stands still'),
+      one('#/now', 'Stuck', [number(stuck.length)], behind.size ? `${counted(behind.size, 'bead')} ${behind.size === 1 ? 'waits' : 'wait'} behind them, ${urgent} ${urgent === 1 ? 'is' : 'are'} P0 or P1` : stuck.length ? 'nothing waits behind them' : 'nothing stands still'),
       one('#/now', 'Working now', [number(working), h('small', {}, `of ${agents.length}`)], others.join(', ') || (agents.length ? 'all of them' : 'no agent holds a bead'))),
     h('a.needed', { href: '#/needs', class: needed.length ? 'bad-count' : '' }, h('span.k', {}, 'Needs you'), h('span.v', {}, number(needed.length)),
       h('span.w', {}, oldest ? `oldest: ${oldest.kindWord} from ${clock(oldest.since, beads.now())}, ${duration(beads.now() - oldest.since)} ago` : 'nothing')));
@@ -199,14 +199,15 @@ function whyNothingBetter() {
   const best = beads.inState('ready').reduce((lowest, bead) => Math.min(lowest, bead.priority), 5);
   const better = beads.inState('blocked').filter((bead) => bead.priority < best);
   if (!better.length) return null;
+  const top = better.reduce((lowest, bead) => Math.min(lowest, bead.priority), 5);
   const roots = new Map();
-  for (const bead of better.slice(0, 500)) {
+  for (const bead of better.filter((one) => one.priority === top).slice(0, 500)) {
     for (const before of beads.blockers(bead)) if (beads.state(before) !== 'blocked') roots.set(before.id, (roots.get(before.id) ?? 0) + 1);
   }
   const first = [...roots].sort((a, b) => b[1] - a[1]).slice(0, 3).map(([id]) => id);
   if (!first.length) return null;
   const list = first.flatMap((id, index) => [index ? (index === first.length - 1 ? ' or ' : ', ') : '', idLink(id)]);
-  return h('p.small.dim', {}, `All P${better.reduce((lowest, bead) => Math.min(lowest, bead.priority), 5)} wait for `, ...list, '.');
+  return h('p.small.dim', {}, `Every blocked P${top} waits for `, ...list, roots.size > first.length ? ' or others.' : '.');
 }
 
 /** @param {import('./beads.js').Bead[]} closed */

@@ -70,7 +70,7 @@ export class OutlineTable {
     });
     const figure = (/** @type {number} */ value, style = '') => h('td.num', { class: value ? style : 'faint' }, value ? number(value) : '–');
     return h('tr.ep', { 'data-key': `ep ${id}`, 'data-row': `ep ${id}`, 'data-bead': id || null, 'data-epic': id },
-      h('th', { scope: 'row' }, h('span.eptitle', {}, h('button.tw', { type: 'button', 'data-do': isOpen ? 'fold-outline' : 'full', 'data-cell': cell, 'aria-expanded': String(isOpen), 'aria-label': `${isOpen ? 'Fold' : 'Unfold'} ${epic?.title ?? 'beads without an epic'}` }, isOpen ? '▾' : '▸'), epic ? idLink(epic.id) : null, h('b.cut', {}, epic?.title ?? 'No epic'))),
+      h('th', { scope: 'row' }, h('span.eptitle', {}, h('button.tw', { type: 'button', 'data-key': 'fold', 'data-do': isOpen ? 'fold-outline' : 'full', 'data-cell': cell, 'aria-expanded': String(isOpen), 'aria-label': `${isOpen ? 'Fold' : 'Unfold'} ${epic?.title ?? 'beads without an epic'}` }, isOpen ? '▾' : '▸'), epic ? idLink(epic.id) : null, h('b.cut', {}, epic?.title ?? 'No epic'))),
       h('td.w1', {}, s('svg.oprog', { 'aria-hidden': 'true' }, bars)), h('td.num', {}, `${number(count.closed)} of ${number(own.length)}`), figure(count.held, 'act'), figure(count.ready), figure(count.blocked, 'wait'),
       h('td.sp', {}, hourBars(recent)), figure(recent.length), h('td.num', {}, left ? duration(left * 60_000) : '–'), h('td.num', {}, own.some((bead) => bead.asks) ? h('span.bad.mid', {}, icon('person'), 'you') : end ? clock(end, beads.now()) : '–'));
   }

@@ -1,5 +1,7 @@
-// Two clicks on one button are one action, unless the bead went back in between to what it was.
+// Two clicks on one button are one action, unless the bead went back in between to what it was. The second click of a
+// double click does nothing else, either: the first may have put another button under the pointer.
 
+import { writesBegun } from './api.js';
 import { beads } from './beads.js';
 
 /** Within this time, the same action on the same bead is the second click of a double click. */
@@ -49,3 +51,23 @@ beads.addEventListener('change', () => {
     else if (one.moved) sent.delete(key);
   }
 });
+
+/** A click this soon after one that wrote, and this near to it, belongs to the same double click. */
+const SECOND_CLICK_MS = 400;
+const SECOND_CLICK_PX = 24;
+
+/** The last click, and how many writes were sent before it. */
+let lastClick = { at: -Infinity, x: 0, y: 0, writes: 0 };
+
+// Dialogs and messages disappear with a click, too, so all clicks count.
+addEventListener('click', (event) => {
+  // A key has no position, and what it acts on does not move.
+  if (event.detail === 0) return;
+  const { clientX: x, clientY: y, timeStamp: at } = event;
+  const isNear = at - lastClick.at < SECOND_CLICK_MS && Math.hypot(x - lastClick.x, y - lastClick.y) < SECOND_CLICK_PX;
+  const isSecond = isNear && writesBegun() !== lastClick.writes;
+  lastClick = { at, x, y, writes: isSecond ? lastClick.writes : writesBegun() };
+  if (!isSecond) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+}, true);

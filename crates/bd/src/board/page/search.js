@@ -7,6 +7,7 @@ import { findBeads } from './filter.js';
 import { h, icon } from './dom.js';
 import { idLink, priorityMark, STATE_WORDS } from './parts.js';
 import { setTheme } from './theme.js';
+import { currentRoute } from './view.js';
 import { counted, number } from './words.js';
 
 const SHOWN_HITS = 12;
@@ -36,7 +37,7 @@ export class SearchBox extends HTMLElement {
     this.show(text, found, []);
     if (found.count >= SHOWN_HITS) return undefined;
     const inTexts = await this.searchTexts(text, turn, found.best);
-    if (this.turn === turn && inTexts.length) this.show(text, found, inTexts);
+    if (this.turn === turn && inTexts.length) this.show(text, found, inTexts, SHOWN_HITS - found.best.length);
     return undefined;
   }
 
@@ -44,12 +45,13 @@ export class SearchBox extends HTMLElement {
    * @param {string} text
    * @param {{ best: import('./beads.js').Bead[], count: number }} found
    * @param {import('./beads.js').Bead[]} inTexts
+   * @param {number} [room] how many of these fit
    */
-  show(text, { best, count }, inTexts) {
+  show(text, { best, count }, inTexts, room = 0) {
     if (!this.list) return;
     const some = count > best.length ? `Showing ${best.length} of ${number(count)}. ` : `${counted(count, 'bead')}. `;
     this.list.replaceChildren(...best.map(hitRow), h('li.all', {}, count ? h('a.act', { href: `#/board?q=${encodeURIComponent(text)}` }, `${some}Show on the board`) : `No id, title, label or holder matches ${text}.`),
-      ...(inTexts.length ? [h('li.all', {}, 'In the texts'), ...inTexts.map(hitRow)] : []));
+      ...(inTexts.length ? [h('li.all', {}, `In the texts${ofHits(room, inTexts.length)}`), ...inTexts.slice(0, room).map(hitRow)] : []));
     this.list.hidden = false;
   }
 
@@ -66,7 +68,7 @@ export class SearchBox extends HTMLElement {
     /** @type {string[]} */
     const ids = await read(`search?text=${encodeURIComponent(text)}`).catch(() => []);
     const found = ids.map((id) => beads.get(id)).filter((bead) => bead !== undefined);
-    return found.filter((bead) => !known.includes(bead)).slice(0, SHOWN_HITS - known.length);
+    return found.filter((bead) => !known.includes(bead));
   }
 
   hide() {
@@ -93,6 +95,15 @@ export class SearchBox extends HTMLElement {
   }
 }
 
+/** The server sends at most this many hits in texts. */
+const MOST_TEXT_HITS = 200;
+
+/** Says how many hits are shown, if not all. @param {number} room @param {number} all */
+function ofHits(room, all) {
+  if (all <= room) return '';
+  return `, showing ${room} of ${all < MOST_TEXT_HITS - SHOWN_HITS ? number(all) : `${number(all)} or more`}`;
+}
+
 /** @param {import('./beads.js').Bead} bead */
 function hitRow(bead) {
   const state = beads.state(bead);
@@ -104,7 +115,8 @@ function commands() {
   const held = (beads.pulse?.agents ?? []).map((agent) => ({ agent, holds: agent.holds.filter((one) => !one.offered) }));
   const holders = held.flatMap(({ agent, holds }) => holds.map((one) => ({ label: `Take back ${one.id} from ${agent.actor}`, icon: agent.state === 'dead' ? 'gone' : agent.state === 'hung' ? 'slow' : 'held', run: () => void takeBack(one.id) })));
   const all = held.filter(({ holds }) => holds.length > 1).map(({ agent, holds }) => ({ label: `Take back everything of ${agent.actor}, ${holds.length} beads`, icon: 'held', run: () => { for (const one of holds) void takeBack(one.id); } }));
-  const current = location.hash.startsWith('#/bead/') ? decodeURIComponent(location.hash.slice(7)) : '';
+  const route = currentRoute();
+  const current = route.view === 'bead' ? route.rest[0] ?? '' : '';
   const views = [['Now', 'now', '1'], ['Needs you', 'needs', '2'], ['Board', 'board', '3'], ['Outline', 'board?view=outline', ''], ['Graph', 'graph', '4'], ['Last night', 'night', '5']];
   return [
     ...(current && !beads.about.read_only ? [{ label: `Close ${current}`, key: 'x', icon: 'closed', run: () => void close(current) }, { label: `Claim ${current}`, key: 'w', icon: 'held', run: () => void claim(current) }] : []),

@@ -10,19 +10,27 @@ import { followStream } from './reader.js';
  */
 export function connect(cursor, onMessage) {
   const base = new URL('.', location.href.split('#')[0]).href;
-  if (typeof SharedWorker === 'undefined') {
-    return followStream(base, token(), cursor, onMessage).retry;
-  }
+  const directly = () => followStream(base, token(), cursor, onMessage).retry;
+  if (typeof SharedWorker === 'undefined') return directly();
   const worker = new SharedWorker(new URL('page/worker.js', base), { type: 'module', name: 'bd-board' });
+  const say = (/** @type {any} */ message) => worker.port.postMessage(message);
+  let retry = () => say({ type: 'retry' });
+  worker.onerror = (event) => {
+    // It could not be loaded, so nothing was or will be heard of it.
+    event.preventDefault();
+    worker.onerror = null;
+    worker.port.close();
+    retry = directly();
+  };
   worker.port.onmessage = ({ data }) => onMessage(data);
   const isHidden = () => document.visibilityState !== 'visible';
   worker.port.start();
-  worker.port.postMessage({ type: 'hello', base, bearer: token(), cursor, hidden: isHidden() });
-  document.addEventListener('visibilitychange', () => worker.port.postMessage({ type: 'seen', hidden: isHidden() }));
-  addEventListener('pagehide', () => worker.port.postMessage({ type: 'bye' }));
+  say({ type: 'hello', base, bearer: token(), cursor, hidden: isHidden() });
+  document.addEventListener('visibilitychange', () => say({ type: 'seen', hidden: isHidden() }));
+  addEventListener('pagehide', () => say({ type: 'bye' }));
   // A page that comes back from the browser's cache had said goodbye.
   addEventListener('pageshow', (event) => {
     if (event.persisted) location.reload();
   });
-  return () => worker.port.postMessage({ type: 'retry' });
+  return () => retry();
 }

@@ -60,7 +60,7 @@
  * @property {{ kind: string, ids: string[] }[]} cycles
  * @property {string[]} queue
  * @property {{ events: StoreEvent[] }} feed
- * @property {{ events: StoreEvent[] }} incidents
+ * @property {{ events: StoreEvent[], complete?: boolean }} incidents complete unless the event log is shorter than the period
  * @property {Record<string, { unread: number, reserved: string[] }>} mail
  *
  * @typedef {{ name: string, host: string, actor: string, read_only: boolean, version: string }} About

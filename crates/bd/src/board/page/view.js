@@ -1,5 +1,6 @@
 // The base of all views: renders when something changed, at most once per frame, and passes clicks on.
 
+import { keepDraft } from './actions.js';
 import { beads } from './beads.js';
 import { Parts, patch } from './dom.js';
 import { Pace } from './pace.js';
@@ -12,10 +13,19 @@ import { WINDOW } from './parts.js';
  * @property {URLSearchParams} query
  */
 
+/** @param {string[]} parts @returns {string[] | null} null if one of them is not spelled as addresses are */
+function decoded(parts) {
+  try {
+    return parts.map((part) => decodeURIComponent(part));
+  } catch {
+    return null;
+  }
+}
+
 /** @returns {Route} */
 export function currentRoute() {
   const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
-  const [view, ...rest] = path.split('/').map((part) => decodeURIComponent(part));
+  const [view, ...rest] = decoded(path.split('/')) ?? [];
   return { view: view || 'now', rest, query: new URLSearchParams(query ?? '') };
 }
 
@@ -55,6 +65,10 @@ export class View extends HTMLElement {
     beads.addEventListener('change', this.onChange);
     addEventListener('hashchange', this.onAddress);
     this.addEventListener('click', (event) => this.onClick(event));
+    this.addEventListener('input', (event) => {
+      const field = event.target;
+      if ((field instanceof HTMLInputElement || field instanceof HTMLTextAreaElement) && field.dataset.draft) keepDraft(field.dataset.draft, field.value);
+    });
     this.render();
   }
 

@@ -160,3 +160,8 @@ function joined(parts) {
 export function capital(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
+
+/** Makes a message a sentence. @param {string} text */
+export function asSentence(text) {
+  return `${capital(text).replace(/\.$/, '')}.`;
+}

@@ -1,6 +1,6 @@
 // Holds one stream for all tabs of a browser. A tab says where its snapshot ends. The stream starts at the
-// first of these cursors; a later tab gets the recent changes that its snapshot may lack. Tabs that nobody
-// sees get what happened in bundles.
+// first of these cursors; a later tab gets the recent changes that its snapshot may lack, or reads again. Tabs that
+// nobody sees get what happened in bundles.
 
 import { followStream } from './reader.js';
 
@@ -12,20 +12,25 @@ import { followStream } from './reader.js';
 const tabs = new Map();
 /** @type {{ stop: () => void, retry: () => void } | null} */
 let stream = null;
-let state = '';
+/** @type {StreamMessage | null} whether the stream is open, lost or refused */
+let state = null;
 let bearerInUse = '';
 
 /** Recent changes: more than can happen while a tab reads its snapshot. */
 const RECENT = 500;
 /** @type {StreamMessage[]} */
 const recent = [];
+/** The cursor before the first of them. */
+let recentFrom = '';
 
 /** How long a hidden tab waits for changes: its title counts what needs the person. */
 const HIDDEN_MS = 5_000;
 let bundling = 0;
 
-/** @param {string} cursor */
+/** A cursor names the log and a place in it. @param {string} cursor */
 const placeOf = (cursor) => Number(cursor.slice(cursor.lastIndexOf('-') + 1));
+/** @param {string} cursor */
+const logOf = (cursor) => cursor.slice(0, cursor.lastIndexOf('-'));
 
 /** @param {MessagePort} port @param {Tab} tab */
 function sendKept(port, tab) {
@@ -56,9 +61,51 @@ function countVisible() {
   for (const port of tabs.keys()) port.postMessage({ type: 'tabs', data: visible });
 }
 
+/** The recent changes begin anew. @param {string} cursor */
+function forgetRecent(cursor) {
+  recent.length = 0;
+  recentFrom = cursor;
+}
+
+/** @param {StreamMessage} message */
+function remember(message) {
+  if (message.type === 'open' || message.type === 'lost' || message.type === 'refused') state = message;
+  if (message.type === 'restart') forgetRecent(message.data);
+  if (message.type === 'change') recent.push(message);
+  if (recent.length > RECENT) recentFrom = recent.shift()?.data.cursor ?? recentFrom;
+}
+
 function end() {
   stream?.stop();
   stream = null;
+  state = null;
+}
+
+/** Follows the stream from where the snapshot of a tab ends. The other tabs may lack what happened before: they read again. @param {MessagePort} port @param {any} data */
+function follow(port, data) {
+  bearerInUse = data.bearer;
+  forgetRecent(data.cursor);
+  stream = followStream(data.base, data.bearer, data.cursor, (message) => {
+    remember(message);
+    send(message);
+  });
+  for (const [other, tab] of tabs) {
+    if (other === port) continue;
+    tab.kept.length = 0;
+    other.postMessage({ type: 'restart', data: data.cursor });
+  }
+}
+
+/** Sends a new tab what its snapshot may lack. @param {MessagePort} port @param {string} cursor */
+function catchUp(port, cursor) {
+  if (state) port.postMessage(state);
+  if (logOf(cursor) !== logOf(recentFrom) || placeOf(cursor) < placeOf(recentFrom)) {
+    port.postMessage({ type: 'restart', data: cursor });
+    return;
+  }
+  for (const message of recent) {
+    if (placeOf(message.data.cursor) > placeOf(cursor)) port.postMessage(message);
+  }
 }
 
 /** @param {MessagePort} port @param {any} data */
@@ -87,21 +134,10 @@ function receive(port, data) {
   }
   tabs.set(port, { hidden: data.hidden, kept: [] });
   countVisible();
-  if (bearerInUse !== data.bearer) end();
-  if (!stream) {
-    bearerInUse = data.bearer;
-    stream = followStream(data.base, data.bearer, data.cursor, (message) => {
-      if (message.type === 'open' || message.type === 'lost') state = message.type;
-      if (message.type === 'change') recent.push(message);
-      if (recent.length > RECENT) recent.shift();
-      send(message);
-    });
-    return;
-  }
-  if (state) port.postMessage({ type: state, data: null });
-  for (const message of recent) {
-    if (placeOf(message.data.cursor) > placeOf(data.cursor)) port.postMessage(message);
-  }
+  // A token that was replaced ended the stream.
+  if (bearerInUse !== data.bearer || state?.data?.status === 401) end();
+  if (stream) catchUp(port, data.cursor);
+  else follow(port, data);
 }
 
 /** @type {any} */ (self).onconnect = (/** @type {MessageEvent} */ event) => {
