@@ -31,6 +31,12 @@ function readData() {
   return element ? JSON.parse(element.textContent ?? 'null') : null;
 }
 
+/** How many closed beads an exported file leaves out: of one topmost epic, or all. @param {string} [epic] @returns {number} */
+export function leftOut(epic) {
+  if (!exported) return 0;
+  return epic === undefined ? exported.left_out.closed : exported.left_out.epics[epic] ?? 0;
+}
+
 /** A token from the address that the server has not accepted yet. */
 let candidate = '';
 
