@@ -70,8 +70,10 @@ export class BeadView extends View {
     keepEdit(this.beadId(), edit);
   }
 
+  /** While the page is being left, the address is another one already. @returns {string} */
   beadId() {
-    return currentRoute().rest[0] ?? '';
+    const { view, rest } = currentRoute();
+    return view === 'bead' ? rest[0] ?? '' : this.shownId ?? '';
   }
 
   /** @override */
@@ -88,6 +90,10 @@ export class BeadView extends View {
 
   load() {
     const id = this.beadId();
+    if (!id) {
+      [this.page, this.problem] = [null, 'Its address names no bead.'];
+      return;
+    }
     const brief = beads.get(id);
     const wanted = JSON.stringify([id, brief?.updated, brief?.notes?.length, brief?.lease, brief?.parent, brief?.after, beads.waiting.get(id), beads.children.get(id), beads.pulse?.conflicts.length]);
     if (wanted === this.asked) return;
@@ -140,7 +146,7 @@ export class BeadView extends View {
 
   /** @override */
   content() {
-    if (this.problem && !this.page) return [empty(`${this.beadId()} cannot be shown.`, this.problem)];
+    if (this.problem && !this.page) return [empty(`${this.beadId() || 'This page'} cannot be shown.`, this.problem)];
     if (!this.page) return [h('div.loading', { 'aria-busy': 'true' })];
     const { bead, conflicts, events } = this.page;
     const brief = beads.get(bead.id);
