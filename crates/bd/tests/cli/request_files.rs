@@ -106,10 +106,10 @@ fn settings_that_reach_outside_a_sandbox_are_not_changed_through_files() {
         [("waits", json!({"wait": {"ms": 1, "call": set}})), ("confirms", json!({"confirm": {"call": set}}))]
     {
         let _waits = hidden.post(name, &call, u64::MAX / 2, true);
-        let answer = hidden.directory().join(name).with_extension("answer");
-        wait_until("it is answered", || answer.exists());
-        let answer = std::fs::read_to_string(&answer).unwrap();
-        assert!(answer.contains("permission_denied"), "{answer}");
+        let reply = hidden.directory().join(name).with_extension("reply");
+        wait_until("it is answered", || reply.exists());
+        let reply = std::fs::read_to_string(&reply).unwrap();
+        assert!(reply.contains("permission_denied"), "{reply}");
     }
     hidden.run(&["config", "set", "claim.lease", "1h"]).succeeded("claim.lease");
     let settings = hidden.run(&["config", "list"]).succeeded("list").value();
