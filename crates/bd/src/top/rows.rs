@@ -215,11 +215,11 @@ pub fn why_next(next: &[Next]) -> String {
     }
 }
 
-/// Returns what more important beads wait for: `All P1 wait for bd-imp.6 or bd-auth.9.`
+/// Returns what more important beads wait for: `Every blocked P1 waits for bd-imp.6 or bd-auth.9.`
 pub fn awaited(awaited: &Awaited) -> String {
     let list = match awaited.ids.as_slice() {
         [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
         ids => ids.join(", "),
     };
-    format!("All P{} wait for {list}.", awaited.priority)
+    format!("Every blocked P{} waits for {list}.", awaited.priority)
 }

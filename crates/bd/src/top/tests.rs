@@ -280,7 +280,7 @@ fn a_wide_screen_has_a_timetable_epics_what_else_needs_you_and_a_column_on_the_r
         "06:58  3 h 59",
         "│ ─ next of 19 ready ─",
         "│ 1 P3 Send by mail, with a link",
-        "│ All P1 wait for bd-auth.2 or",
+        "│ Every blocked P1 waits for",
         "│ ─ notes ─",
         "07:41 codex-6  bd-imp.6",
         "─ epics 2 ─",
