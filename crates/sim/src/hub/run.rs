@@ -34,6 +34,8 @@ struct HubRun {
     /// Everything that any machine ever had: what a sync over Git yields.
     everything: State,
     closed: BTreeSet<Lineage>,
+    /// Beads that were reopened at any time, perhaps while another machine closed them again.
+    reopened: BTreeSet<Lineage>,
     trace: Vec<String>,
 }
 
@@ -55,7 +57,7 @@ impl HubRun {
             |dice: &mut Dice, apart: i64| SimWorld::new(dice.roll(), START_MS.saturating_add_signed(apart));
         let nodes = scenario.machines.iter().enumerate().map(|(index, apart)| {
             let world = world(&mut dice, *apart);
-            Node::new(index, world, &mut dice)
+            Node::new(index, index % scenario.actors, world, &mut dice)
         });
         let nodes = nodes.collect();
         Self {
@@ -65,6 +67,7 @@ impl HubRun {
             holders: BTreeMap::new(),
             everything: State::default(),
             closed: BTreeSet::new(),
+            reopened: BTreeSet::new(),
             trace: Vec::new(),
         }
     }
@@ -90,7 +93,9 @@ impl HubRun {
         }
         self.heal()?;
         self.judge()?;
+        self.come_back()?;
         self.clean_up()?;
+        self.take_offers()?;
         let confirmed = self.network.server.borrow().confirmed_snapshots();
         self.trace.push(format!("{SNAPSHOTS}{confirmed}"));
         Ok(())
@@ -139,6 +144,7 @@ impl HubRun {
         match action {
             Action::Exchange => return self.online(index, dice, Node::exchange),
             Action::Claim => return self.online(index, dice, Node::claim),
+            Action::Reclaim => return self.online(index, dice, Node::reclaim),
             Action::Compact => return self.online(index, dice, Node::compact),
             Action::Wait(ms) => self.pass(ms),
             Action::Save => self.nodes[index].save(),
@@ -147,6 +153,14 @@ impl HubRun {
             Action::Kill => self.nodes[index].kill(false),
             Action::PowerLoss => self.nodes[index].kill(true),
             Action::FailOver => self.network.server.borrow_mut().fail_over(),
+            Action::BackUp => self.network.server.borrow_mut().back_up(),
+            Action::Restore => self.network.server.borrow_mut().restore(),
+            Action::Reopen => return self.reopen(index, dice),
+            Action::HandOver(other) => {
+                let to = self.nodes[other].actor.clone();
+                let op = self.nodes[index].hand_over(&to, dice).filter(|_| to != self.nodes[index].actor);
+                return op.map_or_else(|| Ok("nothing".into()), |op| self.write(index, &op));
+            }
             Action::Clone(other) => return self.copy_machine(index, other),
             Action::Create => {
                 let title =
@@ -196,6 +210,13 @@ impl HubRun {
         if action == Action::Close && report.starts_with("Ok") {
             self.closed.insert(lineage);
         }
+        Ok(report)
+    }
+
+    fn reopen(&mut self, index: usize, dice: &mut Dice) -> Result<String, Violation> {
+        let Some((lineage, op)) = self.nodes[index].closed(dice) else { return Ok("nothing".into()) };
+        let report = self.write(index, &op)?;
+        self.reopened.insert(lineage);
         Ok(report)
     }
 
@@ -289,6 +310,52 @@ impl HubRun {
         self.claim_all()
     }
 
+    /// Checks that a machine whose process was killed is not a reason to hold grants again.
+    fn come_back(&mut self) -> Result<(), Violation> {
+        let before = self.network.server.borrow().epoch();
+        let mut dice = Dice::new(3);
+        for index in 0..self.nodes.len() {
+            self.nodes[index].kill(false);
+            self.nodes[index].open()?;
+            self.act(index, Action::Exchange, &mut dice)?;
+        }
+        if self.network.server.borrow().epoch() != before {
+            return Err("a machine that came back started an epoch".into());
+        }
+        Ok(())
+    }
+
+    /// Checks that an offer can be taken by the actor that it was made for, on another machine, before other beads, and
+    /// whoever held the bead before.
+    fn take_offers(&mut self) -> Result<(), Violation> {
+        let mut dice = Dice::new(4);
+        let (holder, to) = (self.nodes[0].actor.clone(), self.nodes[1].actor.clone());
+        for giver in [0, 2] {
+            if to == holder || to == self.nodes[giver].actor {
+                continue;
+            }
+            self.act(0, Action::Create, &mut dice)?;
+            self.act(0, Action::Exchange, &mut dice)?;
+            self.act(0, Action::Claim, &mut dice)?;
+            self.act(0, Action::Create, &mut dice)?;
+            for index in [0, giver] {
+                self.act(index, Action::Exchange, &mut dice)?;
+            }
+            let held = self.nodes[0].confirmed();
+            let Held { lineage, .. } = held.last().ok_or("machine 0 holds nothing")?;
+            let op = self.nodes[giver].hand_over_bead(lineage, &to);
+            let report = self.write(giver, &op)?;
+            for index in [giver, 1, 0] {
+                self.act(index, Action::Exchange, &mut dice)?;
+            }
+            let taken = self.act(1, Action::Claim, &mut dice)?;
+            if !taken.starts_with(&format!("granted {:?}", lineage.birth_id())) {
+                return Err(format!("machine 1 cannot take what machine {giver} offered, {report}: {taken}"));
+            }
+        }
+        Ok(())
+    }
+
     /// Compacts, and checks that nothing is left of attempts and snapshots that are no longer needed.
     fn clean_up(&mut self) -> Result<(), Violation> {
         let mut dice = Dice::new(2);
@@ -313,7 +380,8 @@ impl HubRun {
         self.pass(ahead.saturating_sub(own) + 60 * longest + 60 * LEASE_MS);
         let catalog = self.nodes[0].replica()?.catalog();
         let open: Vec<_> = catalog.live().filter(|(_, bead)| bead.status() != Status::Closed).collect();
-        if let Some((lineage, _)) = open.iter().find(|(lineage, _)| self.closed.contains(*lineage)) {
+        let is_lost = |lineage: &Lineage| self.closed.contains(lineage) && !self.reopened.contains(lineage);
+        if let Some((lineage, _)) = open.iter().find(|(lineage, _)| is_lost(lineage)) {
             return Err(format!("the close of {lineage:?} is lost"));
         }
         let (open, mut dice) = (open.len(), Dice::new(1));
