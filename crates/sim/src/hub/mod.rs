@@ -7,6 +7,7 @@
 //! ever had (which is what a sync over Git yields), that nothing is appended twice, that an offer can be taken, that a machine which
 //! comes back starts no epoch, and that the hub keeps nothing that is no longer needed.
 
+mod closing;
 mod connection;
 mod far_hub;
 mod fleet;

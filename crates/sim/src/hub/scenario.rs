@@ -72,7 +72,8 @@ impl HubScenario {
         let machines = (0..count).map(|_| dice.within(MAX_APART_MS)).collect();
         // A copy that was not noticed yet has the id of its original, so after a failover the hub cannot wait for it.
         let copies = dice.chance(50);
-        let actors = if dice.chance(30) { 1 + dice.index(count) } else { count };
+        // A copied machine has the claims of its original until it is noticed, and so would an actor of the same name.
+        let actors = if dice.chance(40) && !copies { 1 + dice.index(count - 1) } else { count };
         let action = |dice: &mut Dice| Action::from_dice(dice, count, copies);
         let steps = (0..length).map(|_| Step::from_dice(&mut dice, count, action)).collect();
         Self { seed, machines, actors, bug: None, steps }
@@ -92,9 +93,9 @@ impl Action {
             0..=3 => Self::Create,
             4..=13 => Self::Write,
             14..=17 => Self::Note,
-            18..=34 => Self::Claim,
-            35 => Self::Reclaim,
-            36 => Self::Reopen,
+            18..=31 => Self::Claim,
+            32..=34 => Self::Reclaim,
+            35 | 36 => Self::Reopen,
             37 => Self::HandOver(dice.index(machines)),
             38..=41 => Self::Renew,
             42..=45 => Self::Release,
@@ -108,8 +109,8 @@ impl Action {
             91..=93 => Self::Kill,
             94 => Self::PowerLoss,
             _ if copies => Self::Clone(dice.index(machines)),
-            95 | 96 => Self::BackUp,
-            97 => Self::Restore,
+            95 => Self::BackUp,
+            96 | 97 => Self::Restore,
             _ => Self::FailOver,
         }
     }

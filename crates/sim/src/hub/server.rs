@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use beads_core::Timestamp;
+use beads_core::{Lineage, Timestamp};
 use beads_store::Error;
 use beads_store::hub::{
     Attached, ClaimAnswer, ClaimNews, ClaimNewsState, ClaimRequest, Fetched, Grant, HUB_TAG, HubCursor,
@@ -135,6 +135,12 @@ impl Server {
             self.timeline += 1;
             self.uncommitted.clear();
         }
+    }
+
+    /// Returns whether a bead is held.
+    pub fn is_held(&self, lineage: &Lineage) -> bool {
+        let row = self.tables.claims.get(&lineage_key(lineage));
+        row.and_then(|row| row.until).is_some_and(|until| until > self.now_ms)
     }
 
     /// Returns how often the hub believed that its history has changed.

@@ -245,7 +245,12 @@ impl HubCopy {
 
     /// Adds the replica's own delta, which got the number after the cursor. `state` is that of the replica.
     pub(super) fn take_own(&mut self, delta: &Delta, cursor: HubCursor, state: &State) -> Result<()> {
-        self.state.join_delta(delta)?;
+        if self.state.accepts(delta) {
+            self.state.join_delta(delta)?;
+        } else {
+            // The hub has lost the beads since. They are appended next.
+            self.state.join_delta(&delta.clone().without_unknown_beads(&self.state).0)?;
+        }
         self.cursor = cursor;
         self.state.share_memory_with(state);
         Ok(())
