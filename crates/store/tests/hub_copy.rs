@@ -5,7 +5,8 @@ use beads_core::op::{Archive, ClaimBead, Close, Guard, HandOver, Reopen, Update}
 use beads_core::{Delta, Lineage, Note, Op, Patch, Stamp, Status, Timestamp};
 use beads_store::Caller;
 use beads_store::hub::{
-    ClaimNewsState, Grant, HubCopy, HubCursor, HubRow, HubSession, RowContent, encode_payload, is_hub_fence,
+    Attached, ClaimNewsState, Grant, HubCopy, HubCursor, HubHistory, HubRow, HubSession, RowContent,
+    encode_payload, is_hub_fence,
 };
 
 use crate::bench_store::{BenchStore, TestReplica, caller, create};
@@ -389,5 +390,46 @@ fn a_lease_is_renewed_by_the_clock_of_the_hub() {
             fence,
             "it is a renewal"
         );
+    }
+}
+
+/// The clock of this machine is a day ahead of that of the hub.
+#[test]
+fn a_machine_that_is_ahead_repeats_its_live_claims() {
+    const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+    let mut hub = Deltas::default();
+    let mut ann = Machine::new("ann");
+    ann.write(&create("first"));
+    let lineage = ann.replica.catalog().live().next().unwrap().0.clone();
+    let hub_ms = ann.replica.now_ms();
+    grant_to(&mut ann, &lineage, &mut hub);
+    ann.store.world.jump(DAY_MS as i64);
+    let mut session = HubSession::new(HubCopy::default(), "ann".to_owned(), 0);
+    let state = ann.replica.catalog().state().clone();
+    let repeated = |session: &mut HubSession, now_ms: u64| session.attach_arguments(&state, now_ms).1;
+    let [claim] = repeated(&mut session, hub_ms + DAY_MS).try_into().expect("the hub decides what is over");
+    assert_eq!(
+        (claim.until_ms, claim.own),
+        (Some(hub_ms + 60_000), false),
+        "it was granted to an earlier session"
+    );
+    let history = HubHistory::Same;
+    let attached = Attached { last_seq: 0, head: 1, history, holding: false, now_ms: hub_ms };
+    assert!(!session.attached(&mut ann.replica, &attached));
+    session.take(&mut ann.replica, &hub.0).unwrap();
+    let [claim] =
+        repeated(&mut session, hub_ms + DAY_MS).try_into().expect("it is live by the clock of the hub");
+    assert_eq!((claim.until_ms, claim.left_ms, claim.own), (Some(hub_ms + 60_000), 60_000, true));
+    assert!(repeated(&mut session, hub_ms + DAY_MS + 60_000).is_empty(), "it is over");
+}
+
+#[test]
+fn after_another_history_the_saved_copy_is_of_no_use() {
+    let mut ann = Machine::new("ann");
+    let mut session = HubSession::new(HubCopy::default(), "ann".to_owned(), 0);
+    let histories = [(HubHistory::Same, false), (HubHistory::Behind, false), (HubHistory::Other, true)];
+    for (history, is_useless) in histories {
+        let attached = Attached { last_seq: 0, head: 1, history, holding: false, now_ms: 1 };
+        assert_eq!(session.attached(&mut ann.replica, &attached), is_useless, "{history:?}");
     }
 }
