@@ -91,14 +91,15 @@ class Cluster:
 
 
 class Pooler:
-    """A transaction pooler, through which notifications do not arrive."""
+    """A transaction pooler, through which notifications do not arrive. It has its default settings: without
+    server_reset_query_always, `LISTEN` outlives its transaction, and a notification that a machine sends to itself arrives."""
 
     def __init__(self, cluster, directory):
         self.port = free_port()
         os.makedirs(directory)
         path = os.path.join(directory, "pgbouncer.ini")
         with open(path, "w") as settings:
-            settings.write(f"[databases]\npostgres = host=127.0.0.1 port={cluster.port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {self.port}\nauth_type = any\npool_mode = transaction\nunix_socket_dir =\nserver_reset_query_always = 1\n")
+            settings.write(f"[databases]\npostgres = host=127.0.0.1 port={cluster.port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {self.port}\nauth_type = any\npool_mode = transaction\nunix_socket_dir =\n")
         # With auth_type any, the pooler needs one login for all.
         with open(path) as settings:
             text = settings.read().replace(f"port={cluster.port}", f"port={cluster.port} user=worker")

@@ -296,6 +296,16 @@ def fail_over(machines, primary, standby, lags, line, drain, check, wait_for):
     return log
 
 
+def come_back(machines, check, wait_for):
+    """After another history, what the machines kept of the old one does not start an epoch at each start of a daemon."""
+    epoch = lambda: (machines[0].run("judge", "hub", "status") or {}).get("epoch")
+    before = epoch()
+    for machine in machines:
+        machine.kill()
+        wait_for(f"machine {machine.number} comes back", lambda: (machine.run("judge", "hub", "status") or {}).get("attached"))
+    check("daemons that start again begin no epoch", epoch() == before, (before, epoch()))
+
+
 PLANTED = {
     "numbering without the gate": ("PERFORM FROM beads.gate g WHERE g.store = s.number FOR UPDATE;\n    RETURN beads._attached", "RETURN beads._attached"),
     "retry without identity": ("IF p_seq > m.last_seq THEN RETURN NULL; END IF;", "RETURN NULL;"),
@@ -311,7 +321,21 @@ PLANTED = {
     "parts wait for the gate": ("DECLARE digest bytea := sha256(p_payload); s beads.store := beads._attached(p_store, p_replica, p_epoch);", "DECLARE digest bytea := sha256(p_payload); s beads.store := beads._entered(p_store, p_replica, p_epoch);"),
     "grants wait for nobody": ("IF beads._awaited(s) > 0 THEN", "IF false THEN"),
     "fences without a bound": ("IF fence >= 4102444800000 THEN CONTINUE; END IF;", ""),
-    "holders not checked": ("IF p_holder IS NULL OR", "IF false AND"),
+    "holders not checked": ("IF coalesce(btrim(p_holder), '') = '' OR", "IF false AND"),
+    "machines awaited by the clock of today": ("coalesce(max(m.seen) FILTER (WHERE m.seen <= now) - longest, '-infinity')", "now - longest"),
+    "an outage before an epoch forgotten": ("    PERFORM beads._note_silence(s);\n", ""),
+    "a hold replaced by another one": ("IF s.hold_until > now THEN since := least(since, s.awaited_since); END IF;", ""),
+    "long leases never forgotten": ("longest_lease = longest,", "longest_lease = k.longest_lease,"),
+    "a wrong clock prolongs holds": ("IF p_n > 0 THEN\n                UPDATE beads.store", "IF true THEN\n                UPDATE beads.store"),
+    "offers kept to the machine that made them": ("((row.fence_counter & 65535) <> 47806\n            OR", "(false\n            OR"),
+    "grants given twice to one name": ("((row.fence_counter & 65535) <> 47806\n            OR", "(true\n            OR"),
+    "a claim owned by whoever repeats it": ("CASE WHEN coalesce((c->>'own')::boolean, true) THEN p_replica END", "p_replica"),
+    "a claim ended for good": ("AND same AND p_seen < row.ended_n", "AND same"),
+    "an ended claim revived": ("row.until IS NULL AND same AND p_seen < row.ended_n", "false"),
+    "leases prolonged by an attach": ("IF p_n = 0 AND row.until IS NOT NULL AND same THEN", "IF false THEN"),
+    "leases by the clock of a machine": ("coalesce((c->>'until_ms')::bigint - now_ms, (c->>'left_ms')::bigint)", "(c->>'left_ms')::bigint"),
+    "machines never forgotten": ("interval '90 days'", "interval '900 days'"),
+    "tables locked in another order": ("    IF to_regclass('beads.store') IS NOT NULL THEN\n        LOCK TABLE", "    LOCK TABLE beads.hub IN ACCESS EXCLUSIVE MODE;\n    IF to_regclass('beads.store') IS NOT NULL THEN\n        LOCK TABLE"),
     "proposals not left alone": ("f.replica = p_replica AND f.state = 'writing'\n    RETURNING", "f.replica = p_replica\n    RETURNING"),
 }
 
@@ -321,8 +345,10 @@ def planted(cluster, sql, rules, check):
     for name, (before, after) in PLANTED.items():
         assert sql.count(before) == 1, name
         cluster.sql("DROP SCHEMA beads CASCADE")
-        cluster.sql(sql.replace(before, after))
+        cluster.installed = sql.replace(before, after)
+        cluster.sql(cluster.installed)
         failed = rules(cluster)
         check(f"planted: {name}", bool(failed))
     cluster.sql("DROP SCHEMA beads CASCADE")
+    cluster.installed = sql
     cluster.sql(sql)

@@ -239,12 +239,18 @@ impl Bead {
     /// Returns whether the claim is an offer: made for its holder by a handover or by the answer to its
     /// question, and not yet accepted.
     pub fn is_offer(&self) -> bool {
+        self.is_handover() || self.is_offered_by(ANSWER)
+    }
+
+    /// Returns whether the claim is an offer that a handover made.
+    pub fn is_handover(&self) -> bool {
+        self.is_offered_by(crate::op::HANDOVER)
+    }
+
+    /// Returns whether the claim was made together with a note of a kind.
+    fn is_offered_by(&self, kind: &str) -> bool {
         let is_its_note = |note: &Arc<Note>| {
-            note.at == self.claim.mark.at()
-                && note
-                    .kind
-                    .as_ref()
-                    .is_some_and(|kind| [crate::op::HANDOVER, ANSWER].contains(&kind.as_str()))
+            note.at == self.claim.mark.at() && note.kind.as_ref().is_some_and(|its| its.as_str() == kind)
         };
         self.claim.is_taken() && self.notes.values().any(is_its_note)
     }

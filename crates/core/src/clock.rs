@@ -11,17 +11,28 @@ use crate::{Error, Result, Stamp};
 pub struct Clock {
     last: Stamp,
     tag: u16,
+    leases_ahead_ms: i64,
 }
 
 impl Clock {
     /// Returns a clock that continues after `last`, the last stamp that this replica minted.
     pub fn new(last: Stamp, tag: u16) -> Self {
-        Self { last, tag }
+        Self { last, tag, leases_ahead_ms: 0 }
     }
 
     /// Returns the tag of the replica.
     pub fn tag(&self) -> u16 {
         self.tag
+    }
+
+    /// Returns how far the clock that judges leases is ahead of the wall clock. Without a hub they are the same.
+    pub fn leases_ahead_ms(&self) -> i64 {
+        self.leases_ahead_ms
+    }
+
+    /// Sets how far the clock that judges leases is ahead of the wall clock.
+    pub fn set_leases_ahead_ms(&mut self, ahead_ms: i64) {
+        self.leases_ahead_ms = ahead_ms;
     }
 
     /// Returns the last stamp that was minted or observed.

@@ -24,9 +24,14 @@ impl Context<'_> {
         Ok(Mark::new(self.clock.mint(self.now_ms, overwritten)?, self.actor.clone()))
     }
 
+    /// Returns the time by which leases are judged: that of the hub if it is known, else the wall clock.
+    pub fn lease_now_ms(&self) -> u64 {
+        self.now_ms.saturating_add_signed(self.clock.leases_ahead_ms())
+    }
+
     /// Returns the end of a lease that starts now.
     pub fn lease_end(&self, lease_ms: Option<u64>) -> Result<Timestamp> {
-        Timestamp::from_ms(self.now_ms.saturating_add(lease_ms.unwrap_or(self.lease_ms)))
+        Timestamp::from_ms(self.lease_now_ms().saturating_add(lease_ms.unwrap_or(self.lease_ms)))
     }
 }
 

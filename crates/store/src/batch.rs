@@ -37,7 +37,7 @@ impl<D: Disk, W: World> Replica<D, W> {
             // A claim that the batch itself ended need not be current.
             for (index, one) in applied.iter().enumerate() {
                 if !applied[index + 1..].iter().any(|later| later.bead == one.bead) {
-                    self.check_claim_is_current(one, caller, now_ms)?;
+                    self.check_claim_is_current(one, caller)?;
                 }
             }
             return Ok(applied);

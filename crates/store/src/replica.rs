@@ -286,6 +286,16 @@ impl<D: Disk, W: World> Replica<D, W> {
         self.world.now_ms()
     }
 
+    /// Returns the time by which leases are judged: that of the hub if it is known, else the wall clock.
+    pub fn lease_now_ms(&self) -> u64 {
+        self.now_ms().saturating_add_signed(self.clock.leases_ahead_ms())
+    }
+
+    /// Sets how far the clock of the hub, which judges leases, is ahead of the wall clock.
+    pub fn set_leases_ahead_ms(&mut self, ahead_ms: i64) {
+        self.clock.set_leases_ahead_ms(ahead_ms);
+    }
+
     /// Mints a stamp for a claim that is about to be made, later than the bead's own stamps and than `seen`.
     pub(crate) fn reserve_stamp(&mut self, lineage: &Lineage, seen: Option<Stamp>) -> Result<Stamp> {
         let own = self.catalog.bead(lineage).map(|bead| bead.stamps().collect::<Vec<_>>());

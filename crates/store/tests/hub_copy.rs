@@ -1,11 +1,12 @@
 //! What a replica keeps of a hub: what it appends, and which writes count as concurrent.
 
 use beads_core::limits::MAX_MS;
-use beads_core::op::{Archive, ClaimBead, Close, Update};
-use beads_core::{Delta, Lineage, Note, Op, Patch, Stamp, Timestamp};
+use beads_core::op::{Archive, ClaimBead, Close, Guard, HandOver, Reopen, Update};
+use beads_core::{Delta, Lineage, Note, Op, Patch, Stamp, Status, Timestamp};
 use beads_store::Caller;
 use beads_store::hub::{
-    Grant, HubCopy, HubCursor, HubRow, HubSession, RowContent, encode_payload, is_hub_fence,
+    Attached, ClaimNewsState, Grant, HubCopy, HubCursor, HubHistory, HubRow, HubSession, RowContent,
+    encode_payload, is_hub_fence,
 };
 
 use crate::bench_store::{BenchStore, TestReplica, caller, create};
@@ -299,4 +300,136 @@ fn a_bead_does_not_grow_beyond_what_can_be_saved() {
     let taken = bob.copy.take(&mut bob.replica, bob.name, &hub.0).unwrap();
     assert!(taken.refused.expect("the reason").contains("the limit for a bead"));
     assert_eq!(bob.copy.cursor.n as usize, hub.0.len() - 1);
+}
+
+/// Returns what a machine says about claims when it appends next.
+fn news(machine: &Machine) -> Vec<(ClaimNewsState, Option<String>)> {
+    let now_ms = machine.replica.now_ms();
+    let outgoing = machine.copy.outgoing(machine.replica.catalog().state(), now_ms).unwrap().unwrap();
+    let claims = outgoing.claims.into_iter();
+    claims.map(|news| (news.state, news.holder.map(|holder| holder.to_string()))).collect()
+}
+
+fn granted_to_ann() -> (Deltas, Machine, Machine, String) {
+    let mut hub = Deltas::default();
+    let (mut ann, mut bob) = pair(&mut hub);
+    let lineage = ann.replica.catalog().live().next().unwrap().0.clone();
+    let id = ann.replica.catalog().id_of(&lineage).to_string();
+    grant_to(&mut ann, &lineage, &mut hub);
+    ann.fetch(&hub);
+    bob.fetch(&hub);
+    (hub, ann, bob, id)
+}
+
+fn hand_over(id: &str, to: &str, force: bool) -> Op {
+    let (id, to, text) = (id.to_owned(), to.parse().unwrap(), "go on".parse().unwrap());
+    Op::HandOver(Box::new(HandOver { id, guard: Guard::default(), to, within_ms: None, text, force }))
+}
+
+#[test]
+fn a_handover_ends_the_claim_that_it_replaces() {
+    let (_, mut ann, mut bob, id) = granted_to_ann();
+    let said = [(ClaimNewsState::Released, None), (ClaimNewsState::Held, Some("carl".to_owned()))];
+    ann.write(&hand_over(&id, "carl", false));
+    assert_eq!(news(&ann), said);
+    bob.write(&hand_over(&id, "carl", true));
+    assert_eq!(news(&bob), said, "also that of another machine");
+}
+
+#[test]
+fn a_handover_does_not_end_a_claim_that_its_writer_did_not_know() {
+    let mut hub = Deltas::default();
+    let (mut ann, mut bob) = pair(&mut hub);
+    let lineage = ann.replica.catalog().live().next().unwrap().0.clone();
+    let id = ann.replica.catalog().id_of(&lineage).to_string();
+    grant_to(&mut ann, &lineage, &mut hub);
+    bob.store.world.jump(10_000);
+    bob.write(&hand_over(&id, "carl", true));
+    bob.fetch(&hub);
+    assert_eq!(news(&bob).len(), 1, "the handover is newer");
+    assert!(news(&bob).iter().all(|(state, _)| *state != ClaimNewsState::Released));
+}
+
+#[test]
+fn a_bead_that_is_reopened_with_its_claim_is_held_again() {
+    let (mut hub, mut ann, _, id) = granted_to_ann();
+    ann.write(&Op::Close(Close { id: id.clone(), ..Close::default() }));
+    assert_eq!(news(&ann), [(ClaimNewsState::Closed, None)]);
+    ann.append(&mut hub);
+    ann.fetch(&hub);
+    let status = Some(Status::InProgress);
+    ann.write(&Op::Reopen(Reopen { id, status, ..Reopen::default() }));
+    assert_eq!(news(&ann), [(ClaimNewsState::Held, Some("ann".to_owned()))]);
+}
+
+/// The end of a lease is a time of the hub, whose clock is a day ahead here, or a day behind.
+#[test]
+fn a_lease_is_renewed_by_the_clock_of_the_hub() {
+    const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+    for ahead_ms in [DAY_MS, -DAY_MS] {
+        let mut machine = Machine::new("ann");
+        machine.write(&create("first"));
+        let id =
+            machine.replica.catalog().id_of(machine.replica.catalog().live().next().unwrap().0).to_string();
+        machine.replica.set_leases_ahead_ms(ahead_ms);
+        machine.write(&Op::Claim(ClaimBead {
+            id: id.clone(),
+            lease_ms: Some(60_000),
+            ..ClaimBead::default()
+        }));
+        let left_ms = |machine: &Machine| {
+            let expires = machine.replica.catalog().live().next().unwrap().1.claim.expires.unwrap();
+            expires.ms().saturating_sub(machine.replica.lease_now_ms())
+        };
+        assert!((50_000..=60_000).contains(&left_ms(&machine)), "{}", left_ms(&machine));
+        let fence = machine.replica.catalog().live().next().unwrap().1.claim.fence();
+        machine.write(&Op::Claim(ClaimBead { id, lease_ms: Some(120_000), ..ClaimBead::default() }));
+        assert!((110_000..=120_000).contains(&left_ms(&machine)), "{}", left_ms(&machine));
+        assert_eq!(
+            machine.replica.catalog().live().next().unwrap().1.claim.fence(),
+            fence,
+            "it is a renewal"
+        );
+    }
+}
+
+/// The clock of this machine is a day ahead of that of the hub.
+#[test]
+fn a_machine_that_is_ahead_repeats_its_live_claims() {
+    const DAY_MS: u64 = 24 * 60 * 60 * 1000;
+    let mut hub = Deltas::default();
+    let mut ann = Machine::new("ann");
+    ann.write(&create("first"));
+    let lineage = ann.replica.catalog().live().next().unwrap().0.clone();
+    let hub_ms = ann.replica.now_ms();
+    grant_to(&mut ann, &lineage, &mut hub);
+    ann.store.world.jump(DAY_MS as i64);
+    let mut session = HubSession::new(HubCopy::default(), "ann".to_owned(), 0);
+    let state = ann.replica.catalog().state().clone();
+    let repeated = |session: &mut HubSession, now_ms: u64| session.attach_arguments(&state, now_ms).1;
+    let [claim] = repeated(&mut session, hub_ms + DAY_MS).try_into().expect("the hub decides what is over");
+    assert_eq!(
+        (claim.until_ms, claim.own),
+        (Some(hub_ms + 60_000), false),
+        "it was granted to an earlier session"
+    );
+    let history = HubHistory::Same;
+    let attached = Attached { last_seq: 0, head: 1, history, holding: false, now_ms: hub_ms };
+    assert!(!session.attached(&mut ann.replica, &attached));
+    session.take(&mut ann.replica, &hub.0).unwrap();
+    let [claim] =
+        repeated(&mut session, hub_ms + DAY_MS).try_into().expect("it is live by the clock of the hub");
+    assert_eq!((claim.until_ms, claim.left_ms, claim.own), (Some(hub_ms + 60_000), 60_000, true));
+    assert!(repeated(&mut session, hub_ms + DAY_MS + 60_000).is_empty(), "it is over");
+}
+
+#[test]
+fn after_another_history_the_saved_copy_is_of_no_use() {
+    let mut ann = Machine::new("ann");
+    let mut session = HubSession::new(HubCopy::default(), "ann".to_owned(), 0);
+    let histories = [(HubHistory::Same, false), (HubHistory::Behind, false), (HubHistory::Other, true)];
+    for (history, is_useless) in histories {
+        let attached = Attached { last_seq: 0, head: 1, history, holding: false, now_ms: 1 };
+        assert_eq!(session.attached(&mut ann.replica, &attached), is_useless, "{history:?}");
+    }
 }

@@ -39,7 +39,7 @@ impl AnswerQuestion {
         let note = answer_note(lineage, &mark, self.text.clone(), &question.note.id)?;
         let appended = Some(note.id.clone());
         // A claim that the asker kept, or that another agent made meanwhile, is left alone.
-        let free = bead.claim.holder(context.now_ms).is_none();
+        let free = bead.claim.holder(context.lease_now_ms()).is_none();
         let offered = open.len() == 1 && free && bead.status() != Status::Closed;
         let claim = match offered {
             true => {

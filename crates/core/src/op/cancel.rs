@@ -34,7 +34,7 @@ impl Cancel {
         if bead.status() == Status::Closed {
             return Err(Error::Closed(catalog.id_of(lineage).clone()));
         }
-        let holder = bead.claim.held_by_other(&context.actor, context.now_ms);
+        let holder = bead.claim.held_by_other(&context.actor, context.lease_now_ms());
         let warnings = holder.cloned().map(Warning::ClaimOf).into_iter().collect();
         let mark = context.mark(bead.stamps())?;
         let group = StatusGroup {

@@ -77,7 +77,7 @@ pub(super) fn check_free(
     if bead.status.value.status == Status::Closed {
         return Err(Error::Closed(id()));
     }
-    match bead.claim.holder(context.now_ms) {
+    match bead.claim.holder(context.lease_now_ms()) {
         Some(holder) if *holder != context.actor => {
             Err(Error::AlreadyClaimed { id: id(), holder: holder.clone(), expires: bead.claim.expires })
         }
@@ -95,7 +95,7 @@ pub(super) fn new_claim(
     let expires = Some(context.lease_end(lease_ms)?);
     let renewed = bead.claim.is_taken()
         && !bead.is_offer()
-        && bead.claim.holder(context.now_ms) == Some(&context.actor);
+        && bead.claim.holder(context.lease_now_ms()) == Some(&context.actor);
     let claim = if renewed {
         bead.claim.renewed(mark.clone(), expires)
     } else {
@@ -107,7 +107,8 @@ pub(super) fn new_claim(
 /// Returns the renewed claim if the caller holds a running lease. Any mutation by the holder extends the
 /// lease; none shortens it.
 pub(super) fn renewal(bead: &Bead, mark: &Mark, context: &Context<'_>) -> Result<Option<Claim>> {
-    let Some(old) = bead.claim.expires.filter(|_| bead.claim.holder(context.now_ms) == Some(&context.actor))
+    let Some(old) =
+        bead.claim.expires.filter(|_| bead.claim.holder(context.lease_now_ms()) == Some(&context.actor))
     else {
         return Ok(None);
     };

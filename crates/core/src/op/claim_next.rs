@@ -29,7 +29,7 @@ impl ClaimNext {
     }
 
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
-        let next = self.candidates(catalog, &context.actor, context.now_ms, 1)?.pop();
+        let next = self.candidates(catalog, &context.actor, context.lease_now_ms(), 1)?.pop();
         let next = next.ok_or(Error::NothingReady)?;
         let id = catalog.id_of(&next).to_string();
         ClaimBead { id, lease_ms: self.lease_ms, ..ClaimBead::default() }.apply(catalog, context)

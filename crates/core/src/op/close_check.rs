@@ -27,7 +27,7 @@ impl CloseCheck {
         let open_is_ignored = !self.strict && setting == Some("off");
         let id = || catalog.id_of(lineage).clone();
         let mut warnings = Vec::new();
-        if let Some(holder) = bead.claim.held_by_other(&context.actor, context.now_ms) {
+        if let Some(holder) = bead.claim.held_by_other(&context.actor, context.lease_now_ms()) {
             if self.strict {
                 return Err(Error::NotHolder { id: id(), holder: holder.clone() });
             }

@@ -9,7 +9,9 @@ pub(super) fn check_lease(
     context: &Context<'_>,
     force: Option<&Text>,
 ) -> Result<()> {
-    let Some(holder) = bead.claim.held_by_other(&context.actor, context.now_ms) else { return Ok(()) };
+    let Some(holder) = bead.claim.held_by_other(&context.actor, context.lease_now_ms()) else {
+        return Ok(());
+    };
     match force {
         None => Err(Error::NotHolder { id: catalog.id_of(lineage).clone(), holder: holder.clone() }),
         Some(reason) if reason.is_empty() => {

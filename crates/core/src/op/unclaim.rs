@@ -28,7 +28,7 @@ pub struct Unclaim {
 impl Unclaim {
     pub(super) fn apply(&self, catalog: &Catalog, context: &mut Context<'_>) -> Result<Applied> {
         let (lineage, bead) = self.guard.bead(catalog, &self.id)?;
-        if let Some(holder) = bead.claim.holder(context.now_ms)
+        if let Some(holder) = bead.claim.holder(context.lease_now_ms())
             && *holder != context.actor
             && !self.force
         {

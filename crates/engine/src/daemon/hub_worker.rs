@@ -11,6 +11,7 @@ use beads_store::hub::{
 };
 use tokio::sync::mpsc;
 
+use super::hub_announcements::Announcements;
 use super::reconnect;
 
 /// How often to fetch even if notifications arrive, because one may be lost.
@@ -163,8 +164,7 @@ impl Worker {
     }
 
     fn wait(&mut self, hub: &mut PostgresHub, address: &Address) -> Result<(), End> {
-        let mut notified = false;
-        let mut polls = 0_u32;
+        let mut announcements = Announcements::default();
         let (mut compaction_due, mut compactor) = (next_compaction(), None::<JoinHandle<bool>>);
         loop {
             if compaction_due <= Instant::now() {
@@ -180,29 +180,27 @@ impl Worker {
                     }
                 }
             }
-            let timeout = if notified { SAFETY_POLL } else { self.poll };
+            let timeout = if announcements.arrive() { SAFETY_POLL } else { self.poll };
             match hub.wait(&mut self.commands, timeout) {
                 Woken::Command(None) => return Err(End::Stop),
                 Woken::Command(Some(command)) => self.execute(hub, command)?,
                 Woken::Notified => {
-                    if !notified {
-                        self.send(Event::Notified(true))?;
-                    }
-                    notified = true;
+                    self.report_announcements(announcements.heard())?;
                     self.fetch(hub)?;
                 }
                 Woken::Timeout => {
-                    polls += 1;
-                    if !notified && polls == 2 {
-                        self.send(Event::Notified(false))?;
-                    }
-                    self.fetch(hub)?;
+                    let brought_news = self.fetch(hub)?;
+                    self.report_announcements(announcements.polled(brought_news))?;
                 }
                 Woken::Lost => {
                     return Err(Error::HubUnreachable("the connection was closed".to_owned()).into());
                 }
             }
         }
+    }
+
+    fn report_announcements(&self, changed: Option<bool>) -> Result<(), End> {
+        changed.map_or(Ok(()), |arrive| self.send(Event::Notified(arrive)))
     }
 
     /// Starts to compact the store if that is due. A large one takes minutes, so a thread does it on a connection of
@@ -246,14 +244,14 @@ impl Worker {
                 let cursor = hub.append(seq, seen, &payload, &claims)?;
                 let is_next = self.advance(&cursor);
                 self.send(Event::Appended(cursor))?;
-                if is_next { Ok(()) } else { self.fetch(hub) }
+                if is_next { Ok(()) } else { self.fetch(hub).map(drop) }
             }
             Command::Claim(seq, cursor, request) => {
                 let (answer, fetched) = hub.claim_and_fetch(seq, &cursor, &request, &self.cursor)?;
                 if let ClaimAnswer::Granted(_, own) = &answer {
                     self.advance(own);
                     self.send(Event::Claimed(answer))?;
-                    return self.take(hub, fetched);
+                    return self.take(hub, fetched).map(drop);
                 }
                 // A claim that was refused is tried again with what the engine lacked.
                 self.take(hub, fetched)?;
@@ -271,22 +269,25 @@ impl Worker {
         is_next || own.n <= self.cursor.n
     }
 
-    /// Fetches and reports everything that was after the cursor.
-    fn fetch(&mut self, hub: &mut PostgresHub) -> Result<(), End> {
+    /// Fetches and reports everything that was after the cursor. Returns whether others appended some of it.
+    fn fetch(&mut self, hub: &mut PostgresHub) -> Result<bool, End> {
         let fetched = hub.fetch_since(&self.cursor)?;
         self.take(hub, fetched)
     }
 
-    /// Reports the deltas of a fetch that are after the cursor, and fetches those that did not fit.
-    fn take(&mut self, hub: &mut PostgresHub, mut fetched: Fetched) -> Result<(), End> {
+    /// Reports the deltas of a fetch that are after the cursor, and fetches those that did not fit. Returns whether
+    /// others appended some of them.
+    fn take(&mut self, hub: &mut PostgresHub, mut fetched: Fetched) -> Result<bool, End> {
+        let mut brought_news = false;
         loop {
             fetched.rows.retain(|row| row.cursor.n > self.cursor.n);
+            brought_news |= fetched.rows.iter().any(|row| row.replica != self.member.replica);
             if let Some(last) = fetched.rows.last() {
                 self.cursor = last.cursor.clone();
                 self.send(Event::Rows(fetched.rows))?;
             }
             if !fetched.more {
-                return Ok(());
+                return Ok(brought_news);
             }
             fetched = hub.fetch_since(&self.cursor)?;
         }

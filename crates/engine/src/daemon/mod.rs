@@ -6,6 +6,7 @@ mod engine;
 mod file_limit;
 mod file_requests;
 mod hub;
+mod hub_announcements;
 mod hub_claims;
 mod hub_worker;
 mod imports;

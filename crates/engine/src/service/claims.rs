@@ -111,7 +111,7 @@ impl Service {
             let reason = if holder.is_some() { OverReason::Taken } else { OverReason::Released };
             return Some(ClaimOver { holder, ..over(reason, by) });
         }
-        bead.claim.expired(self.replica.now_ms()).then(|| over(OverReason::Expired, None))
+        bead.claim.expired(self.replica.lease_now_ms()).then(|| over(OverReason::Expired, None))
     }
 
     /// Answers whether the claim with a fence has ended.

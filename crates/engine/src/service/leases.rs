@@ -15,7 +15,7 @@ impl Service {
         lease_ms: Option<u64>,
         dialect: Option<Dialect>,
     ) -> Result<Answer, Failure> {
-        let now_ms = self.replica.now_ms();
+        let now_ms = self.replica.lease_now_ms();
         let mine = |bead: &Bead| bead.claim.holder(now_ms) == Some(&request.actor) && !bead.is_offer();
         let ops = self.in_progress(mine).map(|(id, _)| Op::Renew(Renew { id, lease_ms, ..Renew::default() }));
         let ops = ops.collect();
@@ -47,7 +47,7 @@ impl Service {
         dry_run: bool,
         dialect: Option<Dialect>,
     ) -> Result<Answer, Failure> {
-        let now_ms = self.replica.now_ms();
+        let now_ms = self.replica.lease_now_ms();
         let mut ops = Vec::new();
         let is_expired = |bead: &Bead| {
             let holder = bead.claim.assignee.as_ref();
@@ -74,7 +74,7 @@ impl Service {
     /// Returns the claims that lost against another machine and whose conflicts are not dismissed. A holder that
     /// has the bead again lost nothing.
     pub(super) fn lost_claims(&self) -> Vec<LostClaim> {
-        let (catalog, now_ms) = (self.replica.catalog(), self.replica.now_ms());
+        let (catalog, now_ms) = (self.replica.catalog(), self.replica.lease_now_ms());
         let conflicts = catalog.state().conflicts().iter();
         let lost = conflicts.filter(|(_, conflict)| {
             let bead = catalog.bead(&conflict.bead);

@@ -101,9 +101,9 @@ impl Hub for Connection {
         Ok(attached)
     }
 
-    fn append(&mut self, seq: u64, _seen: u64, payload: &[u8], claims: &[ClaimNews]) -> Result<HubCursor> {
+    fn append(&mut self, seq: u64, seen: u64, payload: &[u8], claims: &[ClaimNews]) -> Result<HubCursor> {
         let (payload, claims) = (payload.to_vec(), claims.to_vec());
-        self.talk(move |server, ticket| server.append(ticket, seq, &payload, &claims))
+        self.talk(move |server, ticket| server.append(ticket, (seq, seen), &payload, &claims))
     }
 
     fn settle(&mut self) -> Result<()> {

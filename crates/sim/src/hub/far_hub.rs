@@ -68,8 +68,8 @@ impl Hub for FarHub<'_> {
         Ok(attached)
     }
 
-    fn append(&mut self, seq: u64, _seen: u64, payload: &[u8], claims: &[ClaimNews]) -> Result<HubCursor> {
-        self.commit(|server, ticket| server.append(ticket, seq, payload, claims))
+    fn append(&mut self, seq: u64, seen: u64, payload: &[u8], claims: &[ClaimNews]) -> Result<HubCursor> {
+        self.commit(|server, ticket| server.append(ticket, (seq, seen), payload, claims))
     }
 
     fn settle(&mut self) -> Result<()> {

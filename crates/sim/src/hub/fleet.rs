@@ -210,7 +210,7 @@ impl<'a> FarMachine<'a> {
         let (cursor, claims) = self.session.attach_arguments(self.replica.catalog().state(), now_ms);
         let member = Member { store: "store".to_owned(), replica: self.session.replica.clone() };
         let attached = self.hub.attach(&member, &cursor, &claims).expect("no faults are injected");
-        self.session.attached(&attached, now_ms);
+        self.session.attached(&mut self.replica, &attached);
         self.fetch();
         self.session.caught_up(&mut self.replica).expect("no faults are injected");
         self.commit();

@@ -4,9 +4,10 @@
 //!
 //! The oracle checks that no bead is held by two machines at once, that every acknowledged write is present or
 //! among the conflicts, that all replicas are equal in the end and equal to the join of all that any of them
-//! ever had (which is what a sync over Git yields), that nothing is appended twice, and that the hub keeps nothing that is no longer
-//! needed.
+//! ever had (which is what a sync over Git yields), that nothing is appended twice, that an offer can be taken, that a machine which
+//! comes back starts no epoch, and that the hub keeps nothing that is no longer needed.
 
+mod closing;
 mod connection;
 mod far_hub;
 mod fleet;
@@ -38,16 +39,25 @@ pub enum HubBug {
     TimelineIgnored,
     /// A snapshot is read while its parts arrive.
     HalfSnapshotRead,
+    /// After a restore, only machines are awaited that were seen lately by the clock of today.
+    AwaitedFromNow,
+    /// A claim that another machine repeats after a failover counts as one of that machine.
+    RepeaterOwnsClaim,
+    /// The claim of a bead that was closed stays ended when the bead is reopened.
+    EndedForGood,
 }
 
 impl HubBug {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 8] = [
         Self::NoGate,
         Self::RetryWithoutIdentity,
         Self::PayloadNotCompared,
         Self::TimelineIgnored,
         Self::HalfSnapshotRead,
+        Self::AwaitedFromNow,
+        Self::RepeaterOwnsClaim,
+        Self::EndedForGood,
     ];
 }
 

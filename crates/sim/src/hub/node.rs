@@ -1,8 +1,10 @@
 //! One machine: the real replica and its session at the hub. It makes the calls that the daemon makes, in the
 //! same order.
 
-use beads_core::op::{ClaimBead, ClaimNext, Unclaim};
-use beads_core::{Actor, Lineage, Op, Stamp};
+use std::collections::BTreeMap;
+
+use beads_core::op::{ClaimBead, ClaimNext, HandOver, Reopen, Unclaim};
+use beads_core::{Actor, Bead, Lineage, Op, Stamp, Status};
 use beads_store::hub::{
     ClaimAnswer, ClaimRequest, FoldOutcome, Grant, Hub, HubCopy, HubCursor, HubHistory, HubSession,
     MAX_CANDIDATES, Member, Outgoing, compact, draw_uuid, read_snapshot,
@@ -28,7 +30,7 @@ const FOLD_MIN_BYTES: u64 = 1_000;
 /// A call that the hub has not answered yet. It is repeated under its number.
 #[derive(Debug, Clone)]
 pub enum Call {
-    Append(u64, Box<Outgoing>),
+    Append(u64, u64, Box<Outgoing>),
     /// With the cursor that its candidates are from: a repetition must not claim to have seen more.
     Claim(u64, HubCursor, ClaimRequest),
 }
@@ -43,6 +45,10 @@ pub struct Held {
 /// One machine.
 pub struct Node {
     pub index: usize,
+    /// Machines may share one, such as when the same agent runs on several.
+    pub actor: Actor,
+    /// The claims that users of this machine were told that they have.
+    told: BTreeMap<Lineage, Stamp>,
     disk: SimDisk,
     repository: SimRepository,
     pub world: SimWorld,
@@ -61,10 +67,12 @@ pub struct Node {
 
 impl Node {
     /// Returns a machine whose process is not running.
-    pub fn new(index: usize, world: SimWorld, dice: &mut Dice) -> Self {
+    pub fn new(index: usize, actor: usize, world: SimWorld, dice: &mut Dice) -> Self {
         let session = HubSession::new(HubCopy::default(), draw_uuid([dice.roll(), dice.roll()]), 0);
         Self {
             index,
+            actor: format!("agent-{actor}").parse().expect("a name"),
+            told: BTreeMap::new(),
             disk: SimDisk::new(dice.roll(), Faults::default()),
             repository: SimRepository::new(dice.roll(), Faults::default()),
             world,
@@ -80,10 +88,6 @@ impl Node {
         }
     }
 
-    pub fn actor(&self) -> Actor {
-        format!("agent-{}", self.index).parse().expect("a name")
-    }
-
     /// Starts the process if it is not running.
     pub fn open(&mut self) -> Result<(), Violation> {
         if self.replica.is_some() {
@@ -95,7 +99,9 @@ impl Node {
         parsed.check_all(&self.facts).map_err(|lost| format!("after reopening: {lost}"))?;
         let copy = HubCopy::decode(&self.saved.copy().encode().map_err(|error| error.to_string())?)
             .unwrap_or_default();
-        self.session = HubSession::new(copy, self.saved.replica.clone(), self.saved.seq);
+        let saved = &self.saved;
+        self.session =
+            HubSession::new(copy, saved.replica.clone(), saved.seq).with_own_grants(saved.own_grants());
         replica.hub_writes_mut().note_state(self.session.copy().state());
         self.replica = Some(replica);
         Ok(())
@@ -126,7 +132,7 @@ impl Node {
     /// Applies one operation. Returns the error code if the core rejects it.
     pub fn apply(&mut self, op: &Op) -> Result<Result<(), String>, Violation> {
         let branch = Default::default();
-        let caller = Caller { actor: self.actor(), branch, lease_ms: LEASE_MS, request: None };
+        let caller = Caller { actor: self.actor.clone(), branch, lease_ms: LEASE_MS, request: None };
         match self.replica()?.apply(op, &caller) {
             Ok(applied) => {
                 self.pending.extend(facts(&applied));
@@ -147,14 +153,46 @@ impl Node {
     /// Returns the claims that this machine shows as confirmed.
     pub fn confirmed(&self) -> Vec<Held> {
         let Some(replica) = &self.replica else { return Vec::new() };
-        let (own, now_ms) = (self.actor(), replica.now_ms());
+        let now_ms = replica.now_ms();
         let held = replica.catalog().live().filter_map(|(lineage, bead)| {
-            let fence = bead.claim.fence().filter(|_| bead.claim.assignee.as_ref() == Some(&own))?;
+            let fence = bead.claim.fence().filter(|fence| self.told.get(lineage) == Some(fence))?;
             let held = Held { lineage: lineage.clone(), fence };
-            (bead.status() != beads_core::Status::Closed && self.session.confirms(lineage, bead, now_ms))
-                .then_some(held)
+            (bead.status() != Status::Closed && self.session.confirms(lineage, bead, now_ms)).then_some(held)
         });
         held.collect()
+    }
+
+    /// Returns a bead that is closed, and whose last claim was one of this machine.
+    pub fn closed(&self, dice: &mut Dice) -> Option<(Lineage, Op)> {
+        let catalog = self.replica.as_ref()?.catalog();
+        let closed = catalog.live().filter(|(lineage, bead)| {
+            bead.status() == Status::Closed && self.told.get(*lineage).copied() == bead.claim.fence()
+        });
+        let closed: Vec<_> = closed.filter(|(_, bead)| bead.claim.is_taken()).map(|(one, _)| one).collect();
+        let lineage = (*dice.pick(&closed)?).clone();
+        let id = catalog.id_of(&lineage).to_string();
+        let status = Some(Status::InProgress);
+        Some((lineage, Op::Reopen(Reopen { id, status, ..Reopen::default() })))
+    }
+
+    /// Returns the operation that hands over one of the machine's claims.
+    pub fn hand_over(&self, to: &Actor, dice: &mut Dice) -> Option<Op> {
+        let held = self.confirmed();
+        let Held { lineage, .. } = dice.pick(&held)?;
+        Some(self.hand_over_bead(lineage, to))
+    }
+
+    /// Returns the operation that hands over a bead, whoever holds it.
+    pub fn hand_over_bead(&self, lineage: &Lineage, to: &Actor) -> Op {
+        let id = self.replica.as_ref().map(|replica| replica.catalog().id_of(lineage).to_string());
+        Op::HandOver(Box::new(HandOver {
+            id: id.unwrap_or_default(),
+            guard: Default::default(),
+            to: to.clone(),
+            within_ms: Some(LEASE_MS),
+            text: "go on".parse().expect("a text"),
+            force: true,
+        }))
     }
 
     /// Handles an error of a call. Only those of a connection, an epoch or an identity are expected.
@@ -165,7 +203,7 @@ impl Node {
                 self.saved.replica.clone_from(&self.session.replica);
                 self.saved.seq = 0;
                 let next = self.session.next_seq();
-                if let Some(Call::Append(seq, _) | Call::Claim(seq, ..)) = &mut self.call {
+                if let Some(Call::Append(seq, ..) | Call::Claim(seq, ..)) = &mut self.call {
                     *seq = next;
                 }
             }
@@ -196,8 +234,8 @@ impl Node {
             let replica = self.replica.as_ref().ok_or("the process is not running".to_owned())?;
             let outgoing = self.session.outgoing(replica.catalog().state(), replica.now_ms())?;
             let Some(outgoing) = outgoing else { break };
-            let seq = self.session.next_seq();
-            reports.push(self.make(hub, Call::Append(seq, Box::new(outgoing)))?);
+            let (seq, seen) = (self.session.next_seq(), self.session.cursor().n);
+            reports.push(self.make(hub, Call::Append(seq, seen, Box::new(outgoing)))?);
             self.fetch(hub)?;
         }
         if self.session.take_settle() {
@@ -212,7 +250,10 @@ impl Node {
         let (cursor, claims) = self.session.attach_arguments(replica.catalog().state(), now_ms);
         let member = Member { store: "store".to_owned(), replica: self.session.replica.clone() };
         let attached = hub.attach(&member, &cursor, &claims)?;
-        self.session.attached(&attached, now_ms);
+        if self.session.attached(replica, &attached) {
+            let session = HubSession::new(HubCopy::default(), self.session.replica.clone(), self.session.seq);
+            self.saved = session.with_own_grants(self.session.own_grants());
+        }
         if attached.history != HubHistory::Same
             && let Some(copy) = read_snapshot(hub)?
         {
@@ -243,8 +284,7 @@ impl Node {
     fn make(&mut self, hub: &mut Connection, call: Call) -> Result<String, Trouble> {
         self.call = Some(call.clone());
         match call {
-            Call::Append(seq, outgoing) => {
-                let seen = self.session.cursor().n;
+            Call::Append(seq, seen, outgoing) => {
                 let cursor = hub.append(seq, seen, &outgoing.payload, &outgoing.claims)?;
                 self.call = None;
                 let replica = self.replica.as_mut().ok_or("the process is not running".to_owned())?;
@@ -268,7 +308,7 @@ impl Node {
 
     fn granted(&mut self, grant: &Grant, cursor: &HubCursor) -> Result<String, Trouble> {
         let replica = self.replica.as_mut().ok_or("the process is not running".to_owned())?;
-        self.session.numbered(replica, &grant.delta(), cursor)?;
+        self.session.granted(replica, grant, cursor)?;
         let id = replica.catalog().id_of(&grant.lineage).to_string();
         let (at, until) = (Some(grant.fence), Some(grant.until));
         let claim = Op::Claim(ClaimBead { id: id.clone(), at, until, ..ClaimBead::default() });
@@ -278,6 +318,8 @@ impl Node {
         if bead.is_some_and(|bead| bead.claim.fence() != Some(grant.fence)) {
             replica.take_foreign(grant.delta(), Vec::new())?;
             let _ = self.apply(&Op::Unclaim(Unclaim { id, ..Unclaim::default() }))?;
+        } else if applied.is_ok() {
+            self.told.insert(grant.lineage.clone(), grant.fence);
         }
         self.commit()?;
         Ok(format!("granted {:?} {} {applied:?}", grant.lineage.birth_id(), cursor.n))
@@ -296,27 +338,64 @@ impl Node {
         if !self.session.is_ready() || self.call.is_some() {
             return Ok(format!("first {}", self.try_exchange(hub)?));
         }
-        let (own, actor) = (self.index, self.actor());
-        let id = draw_uuid([self.dice.roll(), self.dice.roll()]);
+        let (own, actor) = (self.index, self.actor.clone());
         let replica = self.replica.as_ref().ok_or("the process is not running".to_owned())?;
         let next = ClaimNext::default();
-        let found = next.candidates(replica.catalog(), &actor, replica.now_ms(), MAX_CANDIDATES);
-        let candidates: Vec<_> = found
-            .map_err(|error| error.to_string())?
-            .into_iter()
-            .filter(|lineage| self.session.knows(lineage))
-            .filter_map(|lineage| {
-                let claim = &replica.catalog().bead(&lineage)?.claim;
-                let at = claim.mark.at().max(claim.expires_mark.at());
-                Some((lineage, at))
-            })
-            .collect();
+        let found = next.candidates(replica.catalog(), &actor, replica.lease_now_ms(), MAX_CANDIDATES);
+        let found = found.map_err(|error| error.to_string())?;
+        let report = self.ask(hub, found)?;
+        Ok(report.unwrap_or_else(|| format!("nothing for machine {own}")))
+    }
+
+    /// Asks the hub for one of several beads, if it has any of them.
+    fn ask(&mut self, hub: &mut Connection, beads: Vec<Lineage>) -> Result<Option<String>, Trouble> {
+        let replica = self.replica.as_ref().ok_or("the process is not running".to_owned())?;
+        let known = beads.into_iter().filter(|lineage| self.session.knows(lineage));
+        let candidates = known.filter_map(|lineage| {
+            let claim = &replica.catalog().bead(&lineage)?.claim;
+            let at = claim.mark.at().max(claim.expires_mark.at());
+            Some((lineage, at))
+        });
+        let candidates: Vec<_> = candidates.collect();
         if candidates.is_empty() {
-            return Ok(format!("nothing for machine {own}"));
+            return Ok(None);
         }
-        let request = ClaimRequest { id, holder: actor, lease_ms: LEASE_MS, candidates };
+        let id = draw_uuid([self.dice.roll(), self.dice.roll()]);
+        let request = ClaimRequest { id, holder: self.actor.clone(), lease_ms: LEASE_MS, candidates };
         let seq = self.session.next_seq();
-        self.make(hub, Call::Claim(seq, self.session.cursor().clone(), request))
+        self.make(hub, Call::Claim(seq, self.session.cursor().clone(), request)).map(Some)
+    }
+
+    /// Claims a bead by its name that an actor of this name already has. Only a claim of this machine is renewed.
+    pub fn reclaim(&mut self, hub: &mut Connection) -> Result<String, Violation> {
+        match self.try_reclaim(hub) {
+            Ok(report) => Ok(report),
+            Err(Trouble::Hub(error)) => self.failed(&error),
+            Err(Trouble::Found(violation)) => Err(violation),
+        }
+    }
+
+    fn try_reclaim(&mut self, hub: &mut Connection) -> Result<String, Trouble> {
+        if !self.session.is_ready() || self.call.is_some() {
+            return Ok(format!("first {}", self.try_exchange(hub)?));
+        }
+        let replica = self.replica.as_ref().ok_or("the process is not running".to_owned())?;
+        let now_ms = replica.lease_now_ms();
+        let is_mine =
+            |bead: &Bead| bead.status() != Status::Closed && bead.claim.holder(now_ms) == Some(&self.actor);
+        let held: Vec<_> = replica.catalog().live().filter(|(_, bead)| is_mine(bead)).collect();
+        let Some((lineage, bead)) = self.dice.pick(&held) else { return Ok("nothing".into()) };
+        let lineage = (*lineage).clone();
+        if !self.session.is_own(&lineage, bead) || !self.session.confirms(&lineage, bead, replica.now_ms()) {
+            return Ok(self.ask(hub, vec![lineage])?.unwrap_or_default());
+        }
+        let (id, fence) = (replica.catalog().id_of(&lineage).to_string(), bead.claim.fence());
+        let applied = self.apply(&Op::Claim(ClaimBead { id, ..ClaimBead::default() }))?;
+        if let Some(fence) = fence.filter(|_| applied.is_ok()) {
+            self.told.insert(lineage, fence);
+        }
+        self.commit()?;
+        Ok(format!("renewed {applied:?}"))
     }
 
     /// Folds the deltas of the hub.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use beads_core::op::{Close, Create, Fence, Guard, NoteAdd, Renew, Unclaim, Update};
-use beads_core::{Delta, Lineage, Op, Snapshot, State, Status, Timestamp};
+use beads_core::{Bead, Delta, Lineage, Op, Snapshot, State, Status, Timestamp};
 use beads_store::World;
 
 use super::connection::{Connection, Network};
@@ -25,15 +25,17 @@ const BEADS: usize = 3;
 pub const SNAPSHOTS: &str = "snapshots of several parts: ";
 
 /// A scenario in progress.
-struct HubRun {
-    nodes: Vec<Node>,
-    network: Network,
+pub(super) struct HubRun {
+    pub(super) nodes: Vec<Node>,
+    pub(super) network: Network,
     healed: bool,
     /// Confirmed claims as their holders know them, with their ends by the clock of the hub.
     holders: BTreeMap<(usize, Lineage), (Held, u64)>,
     /// Everything that any machine ever had: what a sync over Git yields.
     everything: State,
     closed: BTreeSet<Lineage>,
+    /// Beads that were reopened at any time, perhaps while another machine closed them again.
+    reopened: BTreeSet<Lineage>,
     trace: Vec<String>,
 }
 
@@ -55,7 +57,7 @@ impl HubRun {
             |dice: &mut Dice, apart: i64| SimWorld::new(dice.roll(), START_MS.saturating_add_signed(apart));
         let nodes = scenario.machines.iter().enumerate().map(|(index, apart)| {
             let world = world(&mut dice, *apart);
-            Node::new(index, world, &mut dice)
+            Node::new(index, index % scenario.actors, world, &mut dice)
         });
         let nodes = nodes.collect();
         Self {
@@ -65,6 +67,7 @@ impl HubRun {
             holders: BTreeMap::new(),
             everything: State::default(),
             closed: BTreeSet::new(),
+            reopened: BTreeSet::new(),
             trace: Vec::new(),
         }
     }
@@ -80,6 +83,7 @@ impl HubRun {
         for index in 0..self.nodes.len() {
             self.act(index, Action::Exchange, &mut dice)?;
         }
+        self.network.server.borrow_mut().back_up();
         self.healed = false;
         for step in &scenario.steps {
             let report = self.step(step);
@@ -90,7 +94,9 @@ impl HubRun {
         }
         self.heal()?;
         self.judge()?;
+        self.come_back()?;
         self.clean_up()?;
+        self.try_claims()?;
         let confirmed = self.network.server.borrow().confirmed_snapshots();
         self.trace.push(format!("{SNAPSHOTS}{confirmed}"));
         Ok(())
@@ -100,7 +106,7 @@ impl HubRun {
         self.network.server.borrow().now_ms
     }
 
-    fn pass(&self, ms: u64) {
+    pub(super) fn pass(&self, ms: u64) {
         self.network.server.borrow_mut().now_ms += ms;
         for node in &self.nodes {
             node.world.jump(i64::try_from(ms).unwrap_or(0));
@@ -135,10 +141,11 @@ impl HubRun {
         report
     }
 
-    fn act(&mut self, index: usize, action: Action, dice: &mut Dice) -> Result<String, Violation> {
+    pub(super) fn act(&mut self, index: usize, action: Action, dice: &mut Dice) -> Result<String, Violation> {
         match action {
             Action::Exchange => return self.online(index, dice, Node::exchange),
             Action::Claim => return self.online(index, dice, Node::claim),
+            Action::Reclaim => return self.online(index, dice, Node::reclaim),
             Action::Compact => return self.online(index, dice, Node::compact),
             Action::Wait(ms) => self.pass(ms),
             Action::Save => self.nodes[index].save(),
@@ -147,6 +154,14 @@ impl HubRun {
             Action::Kill => self.nodes[index].kill(false),
             Action::PowerLoss => self.nodes[index].kill(true),
             Action::FailOver => self.network.server.borrow_mut().fail_over(),
+            Action::BackUp => self.network.server.borrow_mut().back_up(),
+            Action::Restore => self.network.server.borrow_mut().restore(),
+            Action::Reopen => return self.reopen(index, dice),
+            Action::HandOver(other) => {
+                let to = self.nodes[other].actor.clone();
+                let op = self.nodes[index].hand_over(&to, dice).filter(|_| to != self.nodes[index].actor);
+                return op.map_or_else(|| Ok("nothing".into()), |op| self.write(index, &op));
+            }
             Action::Clone(other) => return self.copy_machine(index, other),
             Action::Create => {
                 let title =
@@ -159,7 +174,7 @@ impl HubRun {
         Ok(String::new())
     }
 
-    fn write(&mut self, index: usize, op: &Op) -> Result<String, Violation> {
+    pub(super) fn write(&mut self, index: usize, op: &Op) -> Result<String, Violation> {
         let node = &mut self.nodes[index];
         let applied = node.apply(op)?;
         node.commit()?;
@@ -199,6 +214,13 @@ impl HubRun {
         Ok(report)
     }
 
+    fn reopen(&mut self, index: usize, dice: &mut Dice) -> Result<String, Violation> {
+        let Some((lineage, op)) = self.nodes[index].closed(dice) else { return Ok("nothing".into()) };
+        let report = self.write(index, &op)?;
+        self.reopened.insert(lineage);
+        Ok(report)
+    }
+
     /// Makes a machine a copy of another one: the same state, the same identity at the hub.
     fn copy_machine(&mut self, index: usize, other: usize) -> Result<String, Violation> {
         if index == other {
@@ -220,7 +242,7 @@ impl HubRun {
     }
 
     /// Records what a machine shows its users now, and checks it.
-    fn observe(&mut self, index: usize) -> Result<(), Violation> {
+    pub(super) fn observe(&mut self, index: usize) -> Result<(), Violation> {
         let now_ms = self.now_ms();
         let node = &self.nodes[index];
         if let Some(replica) = &node.replica {
@@ -312,8 +334,12 @@ impl HubRun {
         let own = self.nodes[0].world.now_ms();
         self.pass(ahead.saturating_sub(own) + 60 * longest + 60 * LEASE_MS);
         let catalog = self.nodes[0].replica()?.catalog();
-        let open: Vec<_> = catalog.live().filter(|(_, bead)| bead.status() != Status::Closed).collect();
-        if let Some((lineage, _)) = open.iter().find(|(lineage, _)| self.closed.contains(*lineage)) {
+        // A bead that one machine reopened in progress while another one released it is in progress without a claim.
+        let is_started = |bead: &Bead| bead.status() == Status::InProgress && !bead.claim.is_taken();
+        let is_open = |bead: &Bead| bead.status() != Status::Closed && !is_started(bead);
+        let open: Vec<_> = catalog.live().filter(|(_, bead)| is_open(bead)).collect();
+        let is_lost = |lineage: &Lineage| self.closed.contains(lineage) && !self.reopened.contains(lineage);
+        if let Some((lineage, _)) = open.iter().find(|(lineage, _)| is_lost(lineage)) {
             return Err(format!("the close of {lineage:?} is lost"));
         }
         let (open, mut dice) = (open.len(), Dice::new(1));

@@ -16,6 +16,8 @@ pub struct HubScenario {
     pub seed: u64,
     /// The error of each machine's wall clock.
     pub(super) machines: Vec<i64>,
+    /// The number of names that the agents of the machines have.
+    pub(super) actors: usize,
     /// A bug of the hub.
     pub bug: Option<HubBug>,
     pub(super) steps: Vec<Step>,
@@ -32,6 +34,12 @@ pub enum Action {
     Note,
     /// Claims the next bead.
     Claim,
+    /// Claims a bead that an actor of the same name has, perhaps on another machine.
+    Reclaim,
+    /// Reopens a bead with the claim that it had.
+    Reopen,
+    /// Offers a claim to the actor of another machine.
+    HandOver(usize),
     Renew,
     Release,
     Close,
@@ -50,6 +58,10 @@ pub enum Action {
     Clone(usize),
     /// The standby of the hub is promoted.
     FailOver,
+    /// A backup of the hub is made.
+    BackUp,
+    /// The backup replaces the hub.
+    Restore,
 }
 
 impl HubScenario {
@@ -60,9 +72,11 @@ impl HubScenario {
         let machines = (0..count).map(|_| dice.within(MAX_APART_MS)).collect();
         // A copy that was not noticed yet has the id of its original, so after a failover the hub cannot wait for it.
         let copies = dice.chance(50);
+        // A copied machine has the claims of its original until it is noticed, and so would an actor of the same name.
+        let actors = if dice.chance(40) && !copies { 1 + dice.index(count - 1) } else { count };
         let action = |dice: &mut Dice| Action::from_dice(dice, count, copies);
         let steps = (0..length).map(|_| Step::from_dice(&mut dice, count, action)).collect();
-        Self { seed, machines, bug: None, steps }
+        Self { seed, machines, actors, bug: None, steps }
     }
 
     /// Returns a report of a failure for people, with only the steps that matter.
@@ -79,7 +93,10 @@ impl Action {
             0..=3 => Self::Create,
             4..=13 => Self::Write,
             14..=17 => Self::Note,
-            18..=37 => Self::Claim,
+            18..=31 => Self::Claim,
+            32..=34 => Self::Reclaim,
+            35 | 36 => Self::Reopen,
+            37 => Self::HandOver(dice.index(machines)),
             38..=41 => Self::Renew,
             42..=45 => Self::Release,
             46..=49 => Self::Close,
@@ -92,6 +109,8 @@ impl Action {
             91..=93 => Self::Kill,
             94 => Self::PowerLoss,
             _ if copies => Self::Clone(dice.index(machines)),
+            95 => Self::BackUp,
+            96 | 97 => Self::Restore,
             _ => Self::FailOver,
         }
     }

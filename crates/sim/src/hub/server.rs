@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use beads_core::Timestamp;
+use beads_core::{Lineage, Timestamp};
 use beads_store::Error;
 use beads_store::hub::{
     Attached, ClaimAnswer, ClaimNews, ClaimNewsState, ClaimRequest, Fetched, Grant, HUB_TAG, HubCursor,
@@ -27,6 +27,9 @@ pub(super) struct Tables {
     epoch: u32,
     timeline: u32,
     hold_until: Option<u64>,
+    awaited_since: u64,
+    /// The last long time in which no machine was seen.
+    silent: Option<(u64, u64)>,
     longest_lease_ms: u64,
     pub rows: Vec<HubRow>,
     pub folds: Folds,
@@ -38,7 +41,7 @@ pub(super) struct Tables {
 
 #[derive(Debug, Clone, Default)]
 struct ClaimRow {
-    replica: String,
+    replica: Option<String>,
     holder: Option<beads_core::Actor>,
     fence: Fence,
     until: Option<u64>,
@@ -66,6 +69,8 @@ enum Recorded {
 pub struct Server {
     pub(super) tables: Tables,
     standby: Tables,
+    /// An old copy of the database, which may be restored.
+    backup: Option<Tables>,
     /// The timeline of the running server, which changes when the standby is promoted.
     timeline: u32,
     /// The clock of the database.
@@ -95,6 +100,7 @@ impl Server {
         Self {
             tables,
             standby,
+            backup: None,
             timeline: 0,
             now_ms,
             dice,
@@ -111,6 +117,35 @@ impl Server {
         self.tables = self.standby.clone();
         self.timeline += 1;
         self.uncommitted.clear();
+    }
+
+    /// Makes a backup. Machines that had not been seen for a lease before are not awaited after it is restored, so
+    /// all were seen.
+    pub fn back_up(&mut self) {
+        let mut tables = self.tables.clone();
+        tables.machines.values_mut().for_each(|machine| machine.seen_ms = self.now_ms);
+        self.backup = Some(tables);
+    }
+
+    /// Replaces the database by its backup, which may be many leases old.
+    pub fn restore(&mut self) {
+        if let Some(backup) = &self.backup {
+            self.tables = backup.clone();
+            self.standby = backup.clone();
+            self.timeline += 1;
+            self.uncommitted.clear();
+        }
+    }
+
+    /// Returns whether a bead is held.
+    pub fn is_held(&self, lineage: &Lineage) -> bool {
+        let row = self.tables.claims.get(&lineage_key(lineage));
+        row.and_then(|row| row.until).is_some_and(|until| until > self.now_ms)
+    }
+
+    /// Returns how often the hub believed that its history has changed.
+    pub fn epoch(&self) -> u32 {
+        self.tables.epoch
     }
 
     /// Runs before every call: the standby may catch up, and slow commits become visible.
@@ -171,9 +206,35 @@ impl Server {
     }
 
     fn new_epoch(&mut self) {
+        let (now_ms, usual) = (self.now_ms, super::node::LEASE_MS);
+        let running = self.tables.claims.values().filter_map(|row| row.until?.checked_sub(now_ms)).max();
+        let longest = self.tables.longest_lease_ms.min(running.unwrap_or(0).max(usual));
+        let seen = self.tables.machines.values().map(|machine| machine.seen_ms).max().unwrap_or(0);
+        let mut since = seen.saturating_sub(longest);
+        if self.bug == Some(HubBug::AwaitedFromNow) {
+            since = now_ms.saturating_sub(longest);
+        }
+        if let Some((from, until)) = self.tables.silent
+            && until > since
+        {
+            since = since.min(from.saturating_sub(longest));
+        }
+        if self.is_holding() {
+            since = since.min(self.tables.awaited_since);
+        }
         self.tables.epoch += 1;
         self.tables.timeline = self.timeline;
-        self.tables.hold_until = Some(self.now_ms + self.tables.longest_lease_ms);
+        (self.tables.longest_lease_ms, self.tables.awaited_since) = (longest, since);
+        self.tables.hold_until = Some(now_ms + longest);
+    }
+
+    fn note_silence(&mut self) {
+        let last = self.tables.machines.values().map(|machine| machine.seen_ms).max();
+        if let Some(last) = last.filter(|last| last + self.tables.longest_lease_ms / 4 < self.now_ms)
+            && self.bug != Some(HubBug::AwaitedFromNow)
+        {
+            self.tables.silent = Some((last, self.now_ms));
+        }
     }
 
     fn is_holding(&self) -> bool {
@@ -181,6 +242,7 @@ impl Server {
     }
 
     pub fn attach(&mut self, replica: &str, cursor: &HubCursor, claims: &[ClaimNews]) -> (Attached, u32) {
+        self.note_silence();
         let history = self.history(cursor);
         let moved = self.tables.timeline != self.timeline && self.bug != Some(HubBug::TimelineIgnored);
         if moved || history == HubHistory::Other {
@@ -195,7 +257,7 @@ impl Server {
         let (last_seq, row) = (machine.last_seq, machine.clone());
         // A standby that does not know a machine cannot wait for it: the first attach must have arrived there.
         self.standby.machines.entry(replica.to_owned()).or_insert(row);
-        self.record_claims(replica, 0, claims);
+        self.record_claims(replica, (0, 0), claims);
         (Attached { last_seq, head: self.head(), history, holding, now_ms: self.now_ms }, epoch)
     }
 
@@ -246,7 +308,7 @@ impl Server {
     pub fn append(
         &mut self,
         ticket: &Ticket,
-        seq: u64,
+        (seq, seen): (u64, u64),
         payload: &[u8],
         claims: &[ClaimNews],
     ) -> Result<HubCursor> {
@@ -257,15 +319,16 @@ impl Server {
             None => {}
         }
         let cursor = self.number(ticket, seq, RowContent::Payload(payload.to_vec()));
-        self.record_claims(&ticket.replica, cursor.n, claims);
+        self.record_claims(&ticket.replica, (cursor.n, seen), claims);
         self.answered(ticket, seq, payload, Recorded::Append(cursor.clone()));
         Ok(cursor)
     }
 
     pub fn settle(&mut self, ticket: &Ticket) -> Result<()> {
         self.check(ticket)?;
+        let now_ms = self.now_ms;
         if let Some(machine) = self.tables.machines.get_mut(&ticket.replica) {
-            machine.settled = ticket.epoch;
+            (machine.settled, machine.seen_ms) = (ticket.epoch, now_ms);
         }
         Ok(())
     }
@@ -285,7 +348,7 @@ impl Server {
         Ok(Fetched { rows: rows.into_iter().take(limit).collect(), more: count > limit })
     }
 
-    fn record_claims(&mut self, replica: &str, n: u64, news: &[ClaimNews]) {
+    fn record_claims(&mut self, replica: &str, (n, seen): (u64, u64), news: &[ClaimNews]) {
         let now_ms = self.now_ms;
         for one in news {
             let fence = (one.ms, one.counter);
@@ -296,23 +359,35 @@ impl Server {
                 let row = self.tables.claims.entry(one.lineage.clone()).or_default();
                 row.ended_n = row.ended_n.max(n);
                 if one.state == ClaimNewsState::Closed || row.fence <= fence {
-                    (row.until, row.holder, row.replica) = (None, None, String::new());
+                    (row.until, row.holder, row.replica) = (None, None, None);
                 }
                 continue;
             }
-            let other = row.replica != replica;
+            let owner = (one.own || self.bug == Some(HubBug::RepeaterOwnsClaim)).then(|| replica.to_owned());
+            let other = row.replica.as_deref() != Some(replica);
             let is_live = row.until.is_some_and(|until| until > now_ms);
-            if is_live && other && !same
-                || n == 0 && row.until.is_some() && other && same
-                || known.is_some() && (row.until.is_none() && same || row.fence > fence)
-            {
+            if is_live && other && !same {
                 continue;
             }
-            let mut until = now_ms + one.left_ms;
+            if n == 0 && row.until.is_some() && same {
+                if let Some(row) = self.tables.claims.get_mut(&one.lineage) {
+                    row.replica = row.replica.take().or(owner);
+                }
+                continue;
+            }
+            let never_revived = self.bug == Some(HubBug::EndedForGood);
+            let is_ended = row.until.is_none() && same && (seen < row.ended_n || never_revived);
+            if known.is_some() && (is_ended || row.fence > fence) {
+                continue;
+            }
+            let mut until = one.until_ms.unwrap_or(now_ms + one.left_ms);
+            if n == 0 && until <= now_ms {
+                continue;
+            }
             if same {
                 until = until.max(row.until.unwrap_or(0));
             }
-            let replica = if same { row.replica } else { replica.to_owned() };
+            let replica = if same { row.replica.or(owner) } else { owner };
             let held = ClaimRow {
                 replica,
                 holder: one.holder.clone(),
@@ -321,7 +396,10 @@ impl Server {
                 ended_n: row.ended_n,
             };
             self.tables.claims.insert(one.lineage.clone(), held);
-            self.tables.longest_lease_ms = self.tables.longest_lease_ms.max(until - now_ms);
+            if n > 0 {
+                let lease_ms = until.saturating_sub(now_ms);
+                self.tables.longest_lease_ms = self.tables.longest_lease_ms.max(lease_ms);
+            }
         }
     }
 
@@ -352,7 +430,7 @@ impl Server {
     ) -> Result<ClaimAnswer> {
         let now_ms = self.now_ms;
         if let Some(until) = self.tables.hold_until {
-            let since = until.saturating_sub(2 * self.tables.longest_lease_ms);
+            let since = self.tables.awaited_since;
             let epoch = self.tables.epoch;
             let waits = self.tables.machines.values().any(|one| one.settled < epoch && one.seen_ms > since);
             if until > now_ms && waits {
@@ -364,8 +442,10 @@ impl Server {
         for (lineage, above) in &request.candidates {
             let key = lineage_key(lineage);
             let row = self.tables.claims.get(&key).cloned().unwrap_or_default();
-            let own = row.replica == ticket.replica && row.holder.as_ref() == Some(&request.holder);
-            if row.until.is_some_and(|until| until > now_ms) && !(own && request.candidates.len() == 1) {
+            let own = row.replica.as_ref() == Some(&ticket.replica) && request.candidates.len() == 1;
+            let is_granted = is_hub_counter(row.fence.1);
+            let may_have = row.holder.as_ref() == Some(&request.holder) && (own || !is_granted);
+            if row.until.is_some_and(|until| until > now_ms) && !may_have {
                 continue;
             }
             if row.ended_n > cursor.n {
@@ -381,7 +461,7 @@ impl Server {
                 (lineage.clone(), request.holder.clone(), Timestamp::from_ms(until_ms)?);
             let grant = Grant { lineage, holder: holder.clone(), fence, until };
             let cursor = self.number(ticket, seq, RowContent::Grant(grant.clone()));
-            let (replica, ended_n) = (ticket.replica.clone(), row.ended_n);
+            let (replica, ended_n) = (Some(ticket.replica.clone()), row.ended_n);
             let held = ClaimRow {
                 replica,
                 holder: Some(holder),
@@ -395,4 +475,8 @@ impl Server {
         }
         Ok(answer)
     }
+}
+
+fn is_hub_counter(counter: u32) -> bool {
+    counter & 0xffff == u32::from(HUB_TAG)
 }

@@ -23,8 +23,8 @@ pub struct HubCopy {
     state: State,
     /// The copy is being fetched from the beginning; nothing of it is in the replica yet.
     is_detached: bool,
-    /// Grants that arrived while this replica had a release that was made without knowing them, with the mark of
-    /// that release. It must not free them.
+    /// Grants that arrived while this replica had a release or handover that was made without knowing them, with
+    /// its mark. It must not free them.
     outrun: BTreeMap<Lineage, (Stamp, Mark)>,
     /// Own deltas that got a number behind deltas of others, by that number and with its token. They need not be
     /// decoded when they arrive with the others.
@@ -230,8 +230,10 @@ impl HubCopy {
     ) {
         let claim = self.state.bead(lineage).map(|bead| &bead.claim);
         let Some(fence) = claim.filter(|claim| claim.is_taken()).and_then(Claim::fence) else { return };
-        let Some(ours) = replica.catalog().bead(lineage).map(|bead| &bead.claim) else { return };
-        if !ours.is_taken() && base.is_none_or(|base| base.claim.mark != ours.mark) {
+        let Some(bead) = replica.catalog().bead(lineage) else { return };
+        let ours = &bead.claim;
+        let ends = !ours.is_taken() || bead.is_handover();
+        if ends && base.is_none_or(|base| base.claim.mark != ours.mark) {
             self.outrun.insert(lineage.clone(), (fence, ours.mark.clone()));
         }
     }
@@ -243,7 +245,12 @@ impl HubCopy {
 
     /// Adds the replica's own delta, which got the number after the cursor. `state` is that of the replica.
     pub(super) fn take_own(&mut self, delta: &Delta, cursor: HubCursor, state: &State) -> Result<()> {
-        self.state.join_delta(delta)?;
+        if self.state.accepts(delta) {
+            self.state.join_delta(delta)?;
+        } else {
+            // The hub has lost the beads since. They are appended next.
+            self.state.join_delta(&delta.clone().without_unknown_beads(&self.state).0)?;
+        }
         self.cursor = cursor;
         self.state.share_memory_with(state);
         Ok(())

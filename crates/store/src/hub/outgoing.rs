@@ -48,20 +48,30 @@ pub struct ClaimNews {
     pub ms: u64,
     /// The counter of the fence.
     pub counter: u32,
-    /// How much of the lease is left, by the clock of this machine.
+    /// Whether the claim was granted to this machine, or made by it. Others are repeated, too, but only their own
+    /// machine may be granted them again.
+    pub own: bool,
+    /// The end of the lease by the clock of the hub.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until_ms: Option<u64>,
+    /// How much of the lease is left, as far as this machine knows. Hubs that know `until_ms` ignore it.
     pub left_ms: u64,
 }
 
 impl ClaimNews {
     fn new(lineage: &Lineage, state: ClaimNewsState, fence: Stamp) -> Self {
         let (ms, counter) = (fence.ms(), fence.counter());
-        Self { lineage: lineage_key(lineage), state, holder: None, ms, counter, left_ms: 0 }
+        let lineage = lineage_key(lineage);
+        Self { lineage, state, holder: None, ms, counter, own: true, until_ms: None, left_ms: 0 }
     }
 
+    /// Returns the news of a claim. `left_ms` is what is left of its lease at the given time.
     fn held(lineage: &Lineage, bead: &Bead, now_ms: u64) -> Option<Self> {
-        let left_ms = bead.claim.expires?.ms().checked_sub(now_ms).filter(|left| *left > 0)?;
+        let until_ms = bead.claim.expires?.ms();
+        let left_ms = until_ms.saturating_sub(now_ms);
         let holder = Some(bead.claim.assignee.clone()?);
-        Some(Self { holder, left_ms, ..Self::new(lineage, ClaimNewsState::Held, bead.claim.fence()?) })
+        let news = Self::new(lineage, ClaimNewsState::Held, bead.claim.fence()?);
+        Some(Self { holder, until_ms: Some(until_ms), left_ms, ..news })
     }
 }
 
@@ -72,34 +82,37 @@ pub fn lineage_key(lineage: &Lineage) -> String {
 
 impl HubCopy {
     /// Returns the first part of what `state` has beyond the copy; `None` if there is nothing.
-    pub fn outgoing(&self, state: &State, now_ms: u64) -> Result<Option<Outgoing>> {
+    /// `hub_ms` is the time of the hub.
+    pub fn outgoing(&self, state: &State, hub_ms: u64) -> Result<Option<Outgoing>> {
         let all = Delta::between(self.state(), state);
         if all.is_empty() {
             return Ok(None);
         }
         let (delta, payload) = first_part(all)?;
         let news = |lineage: &Lineage| {
-            let (old, new) = (self.state().bead(lineage).map(AsRef::as_ref), state.bead(lineage)?);
+            let (old, new) = (self.state().bead(lineage).map(AsRef::as_ref), state.bead(lineage));
             // A release frees only a claim that its writer knew.
-            let is_outrun = |news: &ClaimNews| {
+            let is_outrun = new.is_some_and(|new| {
                 let fence = old.and_then(|old| old.claim.fence());
-                news.state == ClaimNewsState::Released
-                    && fence.is_some_and(|fence| self.is_outrun(lineage, fence, &new.claim.mark))
-            };
-            claim_news(lineage, old, new, now_ms).filter(|news| !is_outrun(news))
+                fence.is_some_and(|fence| self.is_outrun(lineage, fence, &new.claim.mark))
+            });
+            let news = new.map(|new| claim_news(lineage, old, new, hub_ms)).unwrap_or_default();
+            news.into_iter().filter(move |news| news.state != ClaimNewsState::Released || !is_outrun)
         };
-        let claims = delta.beads.keys().filter_map(news).collect();
+        let claims = delta.beads.keys().flat_map(news).collect();
         Ok(Some(Outgoing { delta, payload, claims }))
     }
 
     /// Returns the live claims that a state knows, to be repeated when a machine attaches. After a failover
-    /// the hub may have lost them.
-    pub fn live_claims(state: &State, now_ms: u64) -> Vec<ClaimNews> {
+    /// the hub may have lost them. If `is_hub_time` is false, `now_ms` is the time of this machine, and only the hub
+    /// can say which claims are over.
+    pub fn live_claims(state: &State, now_ms: u64, is_hub_time: bool) -> Vec<ClaimNews> {
         let live = state.beads().iter().filter(|(_, bead)| {
             let granted = bead.claim.fence().is_some_and(is_hub_fence);
             granted && is_open(bead)
         });
-        live.filter_map(|(lineage, bead)| ClaimNews::held(lineage, bead, now_ms)).collect()
+        let held = live.filter_map(|(lineage, bead)| ClaimNews::held(lineage, bead, now_ms));
+        held.filter(|held| held.left_ms > 0 || !is_hub_time).collect()
     }
 }
 
@@ -116,27 +129,39 @@ fn first_part(all: Delta) -> Result<(Delta, Vec<u8>)> {
 
 /// Returns whether a fence was granted by a hub.
 pub fn is_hub_fence(fence: Stamp) -> bool {
-    (fence.counter() & 0xffff) as u16 == HUB_TAG
+    is_hub_counter(fence.counter())
 }
 
-fn is_open(bead: &Bead) -> bool {
+/// Returns whether the counter of a fence is one that a hub grants.
+pub(super) fn is_hub_counter(counter: u32) -> bool {
+    (counter & 0xffff) as u16 == HUB_TAG
+}
+
+pub(super) fn is_open(bead: &Bead) -> bool {
     bead.deletion.is_none() && bead.status.value.status != Status::Closed
 }
 
-/// Returns what a change says about the claim on a bead.
-fn claim_news(lineage: &Lineage, old: Option<&Bead>, new: &Bead, now_ms: u64) -> Option<ClaimNews> {
+/// Returns what a change says about the claim on a bead, in the order in which the hub has to record it.
+fn claim_news(lineage: &Lineage, old: Option<&Bead>, new: &Bead, hub_ms: u64) -> Vec<ClaimNews> {
     let last = new.claim.mark.at();
     if !is_open(new) {
         let was_open = old.is_none_or(is_open);
-        return was_open.then(|| ClaimNews::new(lineage, ClaimNewsState::Closed, last));
+        return was_open.then(|| ClaimNews::new(lineage, ClaimNewsState::Closed, last)).into_iter().collect();
     }
     let old_claim = old.map(|old| &old.claim);
-    if old_claim == Some(&new.claim) {
-        return None;
+    // The close of a bead ended its claim at the hub. Reopened, the bead may have the claim that it had before.
+    let was_reopened = old.is_some_and(|old| !is_open(old));
+    if old_claim == Some(&new.claim) && !was_reopened {
+        return Vec::new();
     }
-    if new.claim.is_taken() {
-        return ClaimNews::held(lineage, new, now_ms);
+    let is_replaced = old_claim.is_none_or(|old| old.mark != new.claim.mark);
+    let ended = old_claim.and_then(beads_core::Claim::fence);
+    let ended = ended.map(|fence| ClaimNews::new(lineage, ClaimNewsState::Released, fence));
+    if !new.claim.is_taken() {
+        return ended.filter(|_| is_replaced).into_iter().collect();
     }
-    let fence = old_claim.and_then(beads_core::Claim::fence)?;
-    Some(ClaimNews::new(lineage, ClaimNewsState::Released, fence))
+    // A handover may end the claim of another machine.
+    let handed_over = ended.filter(|_| is_replaced && new.is_handover());
+    let held = ClaimNews::held(lineage, new, hub_ms).filter(|held| held.left_ms > 0);
+    handed_over.into_iter().chain(held).collect()
 }

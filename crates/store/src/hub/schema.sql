@@ -34,13 +34,14 @@ GRANT USAGE ON SCHEMA beads TO beads_member;
 
 CREATE TABLE IF NOT EXISTS beads.hub (version int NOT NULL);
 
--- Calls that are under way finish first, and later ones wait. An older hub has its snapshots in one row each.
+-- Calls that are under way finish first, and later ones wait. The tables are locked in the order in which calls
+-- read them. An older hub has its snapshots in one row each.
 DO $$
 BEGIN
-    LOCK TABLE beads.hub IN ACCESS EXCLUSIVE MODE;
     IF to_regclass('beads.store') IS NOT NULL THEN
         LOCK TABLE beads.store IN ACCESS EXCLUSIVE MODE;
     END IF;
+    LOCK TABLE beads.hub IN ACCESS EXCLUSIVE MODE;
     IF EXISTS (SELECT FROM pg_attribute WHERE attrelid = to_regclass('beads.snapshot') AND attname = 'confirmed') THEN
         ALTER TABLE beads.snapshot RENAME TO snapshot_1;
         ALTER INDEX beads.snapshot_pkey RENAME TO snapshot_1_pkey;
@@ -64,6 +65,11 @@ CREATE TABLE IF NOT EXISTS beads.store (
 -- The size of the parts of a snapshot. Each has to reach the hub within ten seconds.
 ALTER TABLE beads.store ADD COLUMN IF NOT EXISTS part_bytes int NOT NULL DEFAULT 2097152
     CHECK (part_bytes BETWEEN 1024 AND 33554432);
+-- While grants are held: they wait for machines that were seen after this time.
+ALTER TABLE beads.store ADD COLUMN IF NOT EXISTS awaited_since timestamptz;
+-- The last long time in which no machine was seen: an outage, or what a restored backup lacks.
+ALTER TABLE beads.store ADD COLUMN IF NOT EXISTS silent_from timestamptz;
+ALTER TABLE beads.store ADD COLUMN IF NOT EXISTS silent_until timestamptz;
 
 -- One row per store that is locked and never updated: an updated row would be a bottleneck.
 CREATE TABLE IF NOT EXISTS beads.gate (store int PRIMARY KEY REFERENCES beads.store);
@@ -276,7 +282,7 @@ BEGIN
     total := coalesce(total, 0);
 END $$;
 
-DROP FUNCTION IF EXISTS beads._head(int);
+DROP FUNCTION IF EXISTS beads._head(int), beads._record_claims(int, uuid, bigint, jsonb);
 
 -- Returns how a cursor relates to the history: 'same', 'behind' the deltas that are kept, or 'other'.
 CREATE OR REPLACE FUNCTION beads._history(p_number int, p_n bigint, p_token uuid) RETURNS text
@@ -303,25 +309,50 @@ SET search_path = pg_catalog, beads, pg_temp AS $$
 BEGIN
     IF s.hold_until > clock_timestamp() THEN
         RETURN (SELECT count(*) FROM beads.machine m WHERE m.store = s.number AND m.settled < s.epoch
-            AND m.seen > s.hold_until - 2 * s.longest_lease);
+            AND m.seen > coalesce(s.awaited_since, '-infinity'));
     END IF;
     RETURN 0;
 END $$;
 
 -- Starts a new epoch and holds grants until every machine that was seen lately has attached again, repeated its
--- live claims, and appended what the hub lacks.
-CREATE OR REPLACE FUNCTION beads._new_epoch(p_number int) RETURNS void LANGUAGE sql
+-- live claims, and appended what the hub lacks. "Lately" is counted from when the hub was last in use, not from now:
+-- in a restored backup, or after an outage, every machine was seen long ago.
+CREATE OR REPLACE FUNCTION beads._new_epoch(p_number int) RETURNS void LANGUAGE plpgsql
 SET search_path = pg_catalog, beads, pg_temp AS $$
-    UPDATE beads.store SET epoch = epoch + 1, timeline = beads._timeline(),
-        hold_until = clock_timestamp() + longest_lease
-    WHERE number = p_number
-$$;
+DECLARE s beads.store; now timestamptz := clock_timestamp(); longest interval; since timestamptz;
+BEGIN
+    SELECT * INTO s FROM beads.store k WHERE k.number = p_number FOR UPDATE;
+    -- The longest lease of those that run now, at least the usual one. One that was longer, such as by a wrong
+    -- clock, does not prolong every later hold.
+    SELECT least(s.longest_lease, greatest(interval '2 hours', max(k.until) - now)) INTO longest
+    FROM beads.claim k WHERE k.store = p_number AND k.until > now;
+    SELECT coalesce(max(m.seen) FILTER (WHERE m.seen <= now) - longest, '-infinity') INTO since
+    FROM beads.machine m WHERE m.store = p_number;
+    IF s.silent_until > since THEN since := least(since, s.silent_from - longest); END IF;
+    IF s.hold_until > now THEN since := least(since, s.awaited_since); END IF;
+    UPDATE beads.store k SET epoch = k.epoch + 1, timeline = beads._timeline(), longest_lease = longest,
+        awaited_since = since, hold_until = now + longest
+    WHERE k.number = p_number;
+END $$;
 
--- Records claims that a machine holds or has ended. The gate must be locked.
-CREATE OR REPLACE FUNCTION beads._record_claims(p_number int, p_replica uuid, p_n bigint, p_claims jsonb)
+-- Records that no machine was seen for long. The gate must be locked.
+CREATE OR REPLACE FUNCTION beads._note_silence(s beads.store) RETURNS void LANGUAGE plpgsql
+SET search_path = pg_catalog, beads, pg_temp AS $$
+DECLARE now timestamptz := clock_timestamp(); last timestamptz;
+BEGIN
+    SELECT max(m.seen) INTO last FROM beads.machine m WHERE m.store = s.number;
+    IF last < now - s.longest_lease / 4 THEN
+        UPDATE beads.store k SET silent_from = last, silent_until = now WHERE k.number = s.number;
+    END IF;
+END $$;
+
+-- Records claims that a machine holds or has ended. `p_n` is the number of the delta that says so, 0 at an attach;
+-- its writer knew everything up to `p_seen`. The gate must be locked.
+CREATE OR REPLACE FUNCTION beads._record_claims(
+    p_number int, p_replica uuid, p_n bigint, p_seen bigint, p_claims jsonb)
 RETURNS void LANGUAGE plpgsql SET search_path = pg_catalog, beads, pg_temp AS $$
 DECLARE c jsonb; row beads.claim; now timestamptz := clock_timestamp(); until timestamptz;
-    same boolean;
+    same boolean; owner uuid; now_ms bigint := (extract(epoch FROM now) * 1000)::bigint;
 BEGIN
     FOR c IN SELECT * FROM jsonb_array_elements(coalesce(p_claims, '[]')) LOOP
         SELECT * INTO row FROM beads.claim k WHERE k.store = p_number AND k.lineage = c->>'lineage';
@@ -329,23 +360,36 @@ BEGIN
             -- Nothing could be granted above a fence of the year 2100.
             IF (c->>'ms')::bigint >= 4102444800000 THEN CONTINUE; END IF;
             same := (row.fence_ms, row.fence_counter) = ((c->>'ms')::bigint, (c->>'counter')::bigint);
+            -- A machine also repeats the claims of others. Only their own machine may be granted them again.
+            owner := CASE WHEN coalesce((c->>'own')::boolean, true) THEN p_replica END;
             -- Another machine may repeat or renew a claim only under its fence, and never revives an ended one.
-            IF row.until > now AND row.replica <> p_replica AND NOT same THEN CONTINUE; END IF;
-            -- When it attaches (number 0), it does not prolong a claim of another one that is known here: its
-            -- clock may be wrong.
-            IF p_n = 0 AND row.until IS NOT NULL AND row.replica <> p_replica AND same THEN CONTINUE; END IF;
-            IF row.lineage IS NOT NULL AND (row.until IS NULL AND same
+            IF row.until > now AND row.replica IS DISTINCT FROM p_replica AND NOT same THEN CONTINUE; END IF;
+            -- At an attach, a claim that is known here is not prolonged: its end may be by a wrong clock.
+            IF p_n = 0 AND row.until IS NOT NULL AND same THEN
+                UPDATE beads.claim k SET replica = owner
+                WHERE k.store = p_number AND k.lineage = row.lineage AND k.replica IS NULL;
+                CONTINUE;
+            END IF;
+            -- A claim that has ended is revived by a machine that knows of the end: the bead was reopened.
+            IF row.lineage IS NOT NULL AND (row.until IS NULL AND same AND p_seen < row.ended_n
                 OR (row.fence_ms, row.fence_counter) > ((c->>'ms')::bigint, (c->>'counter')::bigint))
             THEN CONTINUE; END IF;
-            until := now + least((c->>'left_ms')::bigint, 31708800000) * interval '1 millisecond';
+            -- The end of a lease is a time of this database. A machine that does not know it says what is left.
+            until := now + least(coalesce((c->>'until_ms')::bigint - now_ms, (c->>'left_ms')::bigint), 31708800000)
+                * interval '1 millisecond';
+            IF p_n = 0 AND until <= now THEN CONTINUE; END IF;
             IF same THEN until := greatest(until, row.until); END IF;
             INSERT INTO beads.claim AS k (store, lineage, holder, replica, fence_ms, fence_counter, until)
-            VALUES (p_number, c->>'lineage', c->>'holder', p_replica, (c->>'ms')::bigint,
+            VALUES (p_number, c->>'lineage', c->>'holder', owner, (c->>'ms')::bigint,
                     (c->>'counter')::bigint, until)
             ON CONFLICT (store, lineage) DO UPDATE SET holder = excluded.holder,
-                replica = CASE WHEN same THEN k.replica ELSE excluded.replica END,
+                replica = CASE WHEN same THEN coalesce(k.replica, excluded.replica) ELSE excluded.replica END,
                 fence_ms = excluded.fence_ms, fence_counter = excluded.fence_counter, until = excluded.until;
-            UPDATE beads.store SET longest_lease = until - now WHERE number = p_number AND longest_lease < until - now;
+            -- What is repeated at an attach may have been made by a wrong clock.
+            IF p_n > 0 THEN
+                UPDATE beads.store SET longest_lease = until - now
+                WHERE number = p_number AND longest_lease < until - now;
+            END IF;
         ELSE
             INSERT INTO beads.claim (store, lineage, ended_n) VALUES (p_number, c->>'lineage', p_n)
             ON CONFLICT (store, lineage) DO UPDATE SET ended_n = greatest(claim.ended_n, excluded.ended_n);
@@ -394,6 +438,7 @@ BEGIN
         INSERT INTO beads.gate VALUES (s.number) ON CONFLICT DO NOTHING;
     END IF;
     PERFORM FROM beads.gate g WHERE g.store = s.number FOR UPDATE;
+    PERFORM beads._note_silence(s);
     s := beads._store(p_store);
     answer := beads._history(s.number, p_n, p_token);
     IF s.timeline <> beads._timeline() OR answer = 'other' THEN
@@ -405,7 +450,7 @@ BEGIN
     VALUES (s.number, p_replica, s.epoch, CASE WHEN is_holding THEN 0 ELSE s.epoch END, clock_timestamp(), p_n)
     ON CONFLICT (store, replica) DO UPDATE SET epoch = excluded.epoch, seen = excluded.seen,
         settled = greatest(m.settled, excluded.settled), cursor = excluded.cursor;
-    PERFORM beads._record_claims(s.number, p_replica, 0, p_claims);
+    PERFORM beads._record_claims(s.number, p_replica, 0, 0, p_claims);
     RETURN QUERY SELECT s.number, s.epoch, (SELECT l.n FROM beads._last(s.number) l), m.last_seq, answer, is_holding,
         (extract(epoch FROM clock_timestamp()) * 1000)::bigint
     FROM beads.machine m WHERE m.store = s.number AND m.replica = p_replica;
@@ -433,7 +478,7 @@ BEGIN
     SELECT l.n + 1, l.total + 64 + length(p_payload) INTO next, sum FROM beads._last(s.number) l;
     INSERT INTO beads.delta (store, n, token, replica, seq, seen, payload, total)
     VALUES (s.number, next, made, p_replica, p_seq, p_seen, p_payload, sum);
-    PERFORM beads._record_claims(s.number, p_replica, next, p_claims);
+    PERFORM beads._record_claims(s.number, p_replica, next, p_seen, p_claims);
     PERFORM beads._answered(s.number, p_replica, p_seq, digest, jsonb_build_object('n', next, 'token', made));
     RETURN QUERY SELECT next, made;
 END $$;
@@ -513,7 +558,10 @@ BEGIN
     FOR i IN 1 .. cardinality(p_lineages) LOOP
         -- One probe per candidate: "= ANY" scans a fresh table.
         SELECT * INTO row FROM beads.claim k WHERE k.store = s.number AND k.lineage = p_lineages[i];
-        IF row.until > now AND NOT (row.replica = p_replica AND row.holder = p_holder AND cardinality(p_lineages) = 1) THEN
+        -- A claim that no hub granted, such as an offer, keeps the bead for its holder, who may take it anywhere.
+        -- A granted one may be granted again to its own machine, if it asks for nothing else.
+        IF row.until > now AND NOT coalesce(row.holder = p_holder AND ((row.fence_counter & 65535) <> 47806
+            OR row.replica = p_replica AND cardinality(p_lineages) = 1), false) THEN
             IF i = 1 THEN
                 other := row.holder;
                 ends := (extract(epoch FROM row.until) * 1000)::bigint;
@@ -699,6 +747,10 @@ BEGIN
     IF NOT pg_try_advisory_xact_lock(47659213, s.number) THEN RETURN false; END IF;
     DELETE FROM beads.fold f WHERE f.store = s.number AND f.state = 'writing'
         AND f.touched < clock_timestamp() - interval '1 minute';
+    -- A machine that comes back later attaches as a new one, and goes on with its own numbers.
+    DELETE FROM beads.machine m WHERE m.store = s.number AND m.seen < clock_timestamp() - interval '90 days'
+        AND NOT EXISTS (SELECT FROM beads.claim k
+            WHERE k.store = m.store AND k.replica = m.replica AND k.until > clock_timestamp());
     DELETE FROM beads.snapshot k WHERE (k.store, k.token, k.part) IN (
         SELECT o.store, o.token, o.part FROM beads.snapshot o WHERE o.store = s.number AND NOT EXISTS (
             SELECT FROM beads.fold f WHERE f.store = o.store AND f.token = o.token) LIMIT 16);

@@ -1,9 +1,15 @@
 //! The state of a replica at a hub: what it may do next, and what it takes from an answer. It makes no calls, so
 //! the daemon, a single command and the simulator share it.
 
-use beads_core::{Bead, Claim, Delta, Lineage, State};
+use std::collections::BTreeMap;
 
-use super::{Attached, ClaimNews, HubCopy, HubCursor, HubHistory, HubRow, Outgoing, TakenRows, is_hub_fence};
+use beads_core::{Bead, Claim, Delta, Lineage, Stamp, State};
+
+use super::outgoing::{is_hub_counter, is_open};
+use super::{
+    Attached, ClaimNews, Grant, HubCopy, HubCursor, HubHistory, HubRow, Outgoing, RowContent, TakenRows,
+    is_hub_fence, lineage_key,
+};
 use crate::Result;
 use crate::disk::Disk;
 use crate::replica::Replica;
@@ -26,6 +32,8 @@ pub struct HubSession {
     must_settle: bool,
     /// How far the clock of the hub is ahead of ours; unknown before the first attach.
     ahead_ms: Option<i64>,
+    /// The last claim on each bead that was granted to this replica, by the key of the bead.
+    own_grants: BTreeMap<String, Stamp>,
 }
 
 impl HubSession {
@@ -40,7 +48,34 @@ impl HubSession {
             is_caught_up: false,
             must_settle: false,
             ahead_ms: None,
+            own_grants: BTreeMap::new(),
         }
+    }
+
+    /// Continues with the grants of an earlier session of this replica.
+    pub fn with_own_grants(self, own_grants: BTreeMap<String, Stamp>) -> Self {
+        Self { own_grants, ..self }
+    }
+
+    /// Returns the claims that were granted to this replica, by the keys of their beads, without those that the copy
+    /// knows to be over.
+    pub fn own_grants(&self) -> BTreeMap<String, Stamp> {
+        if self.copy.is_detached() {
+            return self.own_grants.clone();
+        }
+        let state = self.copy.state();
+        let held = state.beads().iter().filter_map(|(lineage, bead)| {
+            let fence = bead.claim.fence().filter(|fence| is_hub_fence(*fence))?;
+            let key = lineage_key(lineage);
+            (self.own_grants.get(&key) == Some(&fence)).then_some((key, fence))
+        });
+        held.collect()
+    }
+
+    /// Returns whether a claim was granted to this replica. The same actor may hold one on another machine.
+    pub fn is_own(&self, lineage: &Lineage, bead: &Bead) -> bool {
+        let fence = bead.claim.fence();
+        fence.is_some() && self.own_grants.get(&lineage_key(lineage)).copied() == fence
     }
 
     /// Returns the copy of what the hub holds.
@@ -96,19 +131,30 @@ impl HubSession {
         let Some(fence) = bead.claim.fence().filter(|fence| is_hub_fence(*fence)) else { return false };
         let Some(ahead_ms) = self.ahead_ms else { return false };
         let hub_ms = now_ms.saturating_add_signed(ahead_ms);
-        // The hub set the end of its grant, and this machine that of a renewal, each by its own clock.
         let is_renewed = |claim: &Claim| claim.expires_mark != claim.mark;
-        let is_live = |claim: &Claim| !claim.expired(if is_renewed(claim) { now_ms } else { hub_ms });
+        let is_live = |claim: &Claim| !claim.expired(hub_ms);
         let known = self.copy.state().bead(lineage).filter(|known| known.claim.fence() == Some(fence));
-        // A renewal that the hub does not know, because it has lost the grant, proves nothing.
-        let at_hub = known.map_or(!is_renewed(&bead.claim), |known| is_live(&known.claim));
+        // A renewal that the hub does not know, because it has lost the grant, proves nothing. Nor does a claim that
+        // a close has ended there.
+        let at_hub = known.map_or(!is_renewed(&bead.claim), |known| is_open(known) && is_live(&known.claim));
         bead.claim.is_taken() && is_live(&bead.claim) && at_hub
     }
 
     /// Returns what to attach with: the cursor and the live claims that the hub may have lost.
     pub fn attach_arguments(&mut self, state: &State, now_ms: u64) -> (HubCursor, Vec<ClaimNews>) {
         self.detach();
-        (self.copy.cursor.clone(), HubCopy::live_claims(state, now_ms))
+        let mut claims = HubCopy::live_claims(state, self.hub_time(now_ms), self.ahead_ms.is_some());
+        self.mark_own(&mut claims);
+        (self.copy.cursor.clone(), claims)
+    }
+
+    /// Says of claims whether they are of this replica. Those that no hub granted are, whoever made them.
+    fn mark_own(&self, claims: &mut [ClaimNews]) {
+        for claim in claims {
+            let granted = |fence: &Stamp| (fence.ms(), fence.counter()) == (claim.ms, claim.counter);
+            claim.own =
+                !is_hub_counter(claim.counter) || self.own_grants.get(&claim.lineage).is_some_and(granted);
+        }
     }
 
     /// Records that the connection is lost.
@@ -118,16 +164,22 @@ impl HubSession {
 
     /// Records that the hub accepted this machine. If the history is another one, the snapshot or the deltas
     /// from the first one follow.
-    pub fn attached(&mut self, attached: &Attached, now_ms: u64) {
+    ///
+    /// Returns whether the copy that was saved must be deleted: a later session would attach with it, and the hub
+    /// would believe once more that its history has changed.
+    pub fn attached<D: Disk, W: World>(&mut self, replica: &mut Replica<D, W>, attached: &Attached) -> bool {
+        let now_ms = replica.now_ms();
         self.is_attached = true;
         self.must_settle = attached.holding;
         self.seq = self.seq.max(attached.last_seq);
         let difference = i128::from(attached.now_ms) - i128::from(now_ms);
         self.ahead_ms = i64::try_from(difference).ok();
+        replica.set_leases_ahead_ms(self.ahead_ms.unwrap_or_default());
         if attached.history != HubHistory::Same {
             self.copy = HubCopy::default();
             self.must_reach = 0;
         }
+        attached.history == HubHistory::Other
     }
 
     /// Continues from the snapshot of the hub.
@@ -142,6 +194,11 @@ impl HubSession {
         replica: &mut Replica<D, W>,
         rows: &[HubRow],
     ) -> Result<TakenRows> {
+        for row in rows.iter().filter(|row| row.replica == self.replica) {
+            if let RowContent::Grant(grant) = &row.content {
+                self.own_grants.insert(lineage_key(&grant.lineage), grant.fence);
+            }
+        }
         self.copy.take(replica, &self.replica, rows)
     }
 
@@ -154,7 +211,25 @@ impl HubSession {
 
     /// Returns what has to be appended next, if something may be.
     pub fn outgoing(&self, state: &State, now_ms: u64) -> Result<Option<Outgoing>> {
-        if self.is_ready() { self.copy.outgoing(state, now_ms) } else { Ok(None) }
+        if !self.is_ready() {
+            return Ok(None);
+        }
+        let mut outgoing = self.copy.outgoing(state, self.hub_time(now_ms))?;
+        if let Some(outgoing) = &mut outgoing {
+            self.mark_own(&mut outgoing.claims);
+        }
+        Ok(outgoing)
+    }
+
+    /// Takes a grant to this replica.
+    pub fn granted<D: Disk, W: World>(
+        &mut self,
+        replica: &mut Replica<D, W>,
+        grant: &Grant,
+        cursor: &HubCursor,
+    ) -> Result<()> {
+        self.own_grants.insert(lineage_key(&grant.lineage), grant.fence);
+        self.numbered(replica, &grant.delta(), cursor)
     }
 
     /// Takes an own delta into the copy if it is the next one; otherwise it arrives with those before it.
@@ -174,9 +249,11 @@ impl HubSession {
         Ok(())
     }
 
-    /// Draws a new id, because another machine uses the old one.
+    /// Draws a new id, because another machine uses the old one. Which of the two was granted the claims of the old
+    /// id is unknown.
     pub fn draw_replica(&mut self, random: [u64; 2]) {
         self.replica = draw_uuid(random);
+        self.own_grants.clear();
         self.seq = 0;
     }
 }

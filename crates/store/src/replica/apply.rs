@@ -20,7 +20,7 @@ impl<D: Disk, W: World> Replica<D, W> {
         let now_ms = self.world.now_ms();
         if let Some(receipt) = self.receipt(caller, now_ms)? {
             let applied = receipt.applied();
-            self.check_claim_is_current(&applied, caller, now_ms)?;
+            self.check_claim_is_current(&applied, caller)?;
             return Ok(applied);
         }
         let applied = self.decide(op, caller, now_ms)?;
@@ -49,16 +49,11 @@ impl<D: Disk, W: World> Replica<D, W> {
 
     /// Fails if the claim that a repeated request would report has ended: released, lost, expired, or its
     /// bead closed.
-    pub(crate) fn check_claim_is_current(
-        &self,
-        applied: &Applied,
-        caller: &Caller,
-        now_ms: u64,
-    ) -> Result<()> {
+    pub(crate) fn check_claim_is_current(&self, applied: &Applied, caller: &Caller) -> Result<()> {
         let (Some(fence), Some(lineage)) = (applied.fence, &applied.bead) else { return Ok(()) };
         let Some(bead) = self.catalog.bead(lineage) else { return Ok(()) };
         let is_current = bead.claim.fence() == Some(fence)
-            && bead.claim.holder(now_ms) == Some(&caller.actor)
+            && bead.claim.holder(self.lease_now_ms()) == Some(&caller.actor)
             && bead.status() != Status::Closed
             && bead.deletion.is_none();
         if is_current {

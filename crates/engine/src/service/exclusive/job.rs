@@ -199,13 +199,16 @@ impl Service {
         Some(!matches!(self.candidate(&claim.op, request, &BTreeSet::new()), Ok(None)))
     }
 
-    /// Returns whether a claim only renews the lease of a confirmed claim of the same holder.
+    /// Returns whether a claim only renews the lease of a confirmed claim of the same holder. With a hub, it must
+    /// have been granted to this machine: an actor of the same name on another machine has a claim of its own.
     fn is_renewal(&self, request: &Request, op: &Op) -> bool {
         let Op::Claim(claim) = op else { return false };
         let catalog = self.replica.catalog();
         let Ok(lineage) = catalog.resolve_any(&claim.id) else { return false };
-        let holder = catalog.bead(lineage).and_then(|bead| bead.claim.holder(self.replica.now_ms()));
-        holder == Some(&request.actor) && self.is_confirmed(lineage)
+        let Some(bead) = catalog.bead(lineage) else { return false };
+        let is_own = self.hub.as_ref().is_none_or(|hub| hub.is_own(lineage, bead));
+        let holder = bead.claim.holder(self.replica.lease_now_ms());
+        holder == Some(&request.actor) && is_own && self.is_confirmed(lineage)
     }
 
     /// Rejects claims in a request with other operations, if every claim needs the remote's confirmation.
@@ -266,7 +269,7 @@ impl Service {
             Op::ClaimNext(next) => {
                 let mut next = next.clone();
                 next.spread = Some(self.claim_refs.machine.clone());
-                let now_ms = self.replica.now_ms();
+                let now_ms = self.replica.lease_now_ms();
                 let catalog = self.replica.catalog();
                 let candidates = next.candidates(catalog, &request.actor, now_ms, MAX_CANDIDATES)?;
                 Ok(candidates.into_iter().find(|lineage| {

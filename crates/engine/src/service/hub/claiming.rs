@@ -27,10 +27,10 @@ impl Service {
     /// Returns what to ask the hub for: up to 256 beads in the order of the queue. `None` if the hub does not
     /// have them yet, so that they have to be appended first.
     pub fn hub_claim_request(&mut self, job: &ClaimJob) -> Result<Option<ClaimRequest>, Failure> {
-        // The hub set the end of a grant by its own clock, and a machine that of a renewal. Only what is held by both
-        // clocks is left out; the hub decides about the rest.
-        let now_ms = self.replica.now_ms();
-        let now_ms = self.hub.as_ref().map_or(now_ms, |hub| hub.session.hub_time(now_ms).max(now_ms));
+        // The end of a lease is a time of the hub, or of a machine that did not know that time. Only what is held by
+        // both clocks is left out; the hub decides about the rest.
+        let (wall_ms, hub_ms) = (self.replica.now_ms(), self.replica.lease_now_ms());
+        let now_ms = hub_ms.max(wall_ms);
         let lineages: Vec<Lineage> = match job.op() {
             Op::ClaimNext(next) => {
                 let catalog = self.replica.catalog();
@@ -40,7 +40,8 @@ impl Service {
             op => {
                 // The same checks as for the claim itself, so that the hub is not asked for nothing.
                 let caller = self.caller(&job.request, 0);
-                self.replica.dry_run_at(op, &caller, now_ms)?.bead.into_iter().collect()
+                let checked_ms = wall_ms + (now_ms - hub_ms);
+                self.replica.dry_run_at(op, &caller, checked_ms)?.bead.into_iter().collect()
             }
         };
         if lineages.is_empty() {

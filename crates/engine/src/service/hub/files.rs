@@ -1,8 +1,10 @@
 //! What this replica keeps about the hub between daemons: `hub.json` and `hub-copy.json`. Without them it
 //! generates a new identity and fetches everything again, which is safe.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
+use beads_core::Stamp;
 use beads_store::hub::{HubCopy, HubSession, draw_uuid};
 use beads_store::replace_file;
 use serde::{Deserialize, Serialize};
@@ -16,6 +18,9 @@ pub struct HubFile {
     pub replica: String,
     /// The last number that this replica used.
     pub seq: u64,
+    /// The claims that were granted to this replica, by the keys of their beads.
+    #[serde(default)]
+    pub own_grants: BTreeMap<String, Stamp>,
 }
 
 const IDENTITY: &str = "hub.json";
@@ -30,14 +35,24 @@ impl HubFile {
             let copy = HubCopy::decode(&read(COPY)).unwrap_or_default();
             return (known, copy);
         }
-        let _ = std::fs::remove_file(store_dir.join(COPY));
-        let fresh = Self { store: store.to_owned(), replica: draw_uuid(random()), seq: 0 };
+        forget_copy(store_dir);
+        let fresh = Self {
+            store: store.to_owned(),
+            replica: draw_uuid(random()),
+            seq: 0,
+            own_grants: BTreeMap::new(),
+        };
         (fresh, HubCopy::default())
     }
 
     /// Returns the identity that a session has.
     pub fn of(store: &str, session: &HubSession) -> Self {
-        Self { store: store.to_owned(), replica: session.replica.clone(), seq: session.seq }
+        Self {
+            store: store.to_owned(),
+            replica: session.replica.clone(),
+            seq: session.seq,
+            own_grants: session.own_grants(),
+        }
     }
 
     /// Writes the identity. Errors are logged.
@@ -51,6 +66,11 @@ impl HubFile {
         self.save(store_dir);
         write(&store_dir.join(COPY), copy.encode().map_err(std::io::Error::other));
     }
+}
+
+/// Deletes the copy.
+pub fn forget_copy(store_dir: &Path) {
+    let _ = std::fs::remove_file(store_dir.join(COPY));
 }
 
 /// Returns random bits for a UUID.

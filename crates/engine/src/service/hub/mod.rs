@@ -51,6 +51,11 @@ impl HubLocal {
         self.session.confirms(lineage, bead, now_ms)
     }
 
+    /// Returns whether a claim was granted to this replica.
+    pub(super) fn is_own(&self, lineage: &Lineage, bead: &Bead) -> bool {
+        self.session.is_own(lineage, bead)
+    }
+
     /// Returns the protocol's state.
     pub fn session_mut(&mut self) -> &mut HubSession {
         &mut self.session
@@ -103,7 +108,7 @@ impl Service {
         let store = minted.map(|minted| minted.id.to_string()).unwrap_or_default();
         let (file, copy) = HubFile::load(&self.place.store_dir(), &store);
         self.replica.hub_writes_mut().note_state(copy.state());
-        let session = HubSession::new(copy, file.replica, file.seq);
+        let session = HubSession::new(copy, file.replica, file.seq).with_own_grants(file.own_grants);
         self.hub = Some(Box::new(HubLocal { session, store, away: None, polls: false, unsaved: 0 }));
         self.save_hub_identity();
         Ok(())
@@ -113,6 +118,7 @@ impl Service {
     pub fn end_hub(&mut self) {
         self.save_hub();
         self.hub = None;
+        self.replica.set_leases_ahead_ms(0);
     }
 
     /// Saves the copy for the next daemon. Everything in it must be durable in the journal.
@@ -151,7 +157,9 @@ impl Service {
     /// Records that the hub accepted this machine.
     pub fn hub_attached(&mut self, attached: &Attached) {
         let Some(hub) = &mut self.hub else { return };
-        hub.session.attached(attached, self.replica.now_ms());
+        if hub.session.attached(&mut self.replica, attached) {
+            files::forget_copy(&self.place.store_dir());
+        }
     }
 
     /// Records that the hub does what it is asked for. Attaching alone does not show that: a server without disk
@@ -222,19 +230,18 @@ impl Service {
 
     /// Records that a change got its number.
     pub fn hub_appended(&mut self, outgoing: &Outgoing, cursor: &HubCursor) -> Result<(), Failure> {
-        self.hub_numbered(&outgoing.delta, cursor)
-    }
-
-    fn hub_numbered(&mut self, delta: &beads_core::Delta, cursor: &HubCursor) -> Result<(), Failure> {
         let Some(hub) = &mut self.hub else { return Ok(()) };
-        hub.session.numbered(&mut self.replica, delta, cursor)?;
+        hub.session.numbered(&mut self.replica, &outgoing.delta, cursor)?;
         hub.unsaved += 1;
         Ok(())
     }
 
     /// Records that the hub granted a claim.
     pub(super) fn hub_granted(&mut self, grant: &Grant, cursor: &HubCursor) -> Result<(), Failure> {
-        self.hub_numbered(&grant.delta(), cursor)
+        let Some(hub) = &mut self.hub else { return Ok(()) };
+        hub.session.granted(&mut self.replica, grant, cursor)?;
+        hub.unsaved += 1;
+        Ok(())
     }
 
     /// Returns whether the hub decides a claim. Fails if it should, but is unreachable.

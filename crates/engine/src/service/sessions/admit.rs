@@ -45,7 +45,7 @@ impl Service {
         // The operation itself reports an invalid id.
         let lineage = catalog.resolve_to_change(id).ok()?;
         let bead = catalog.bead(lineage).filter(|bead| bead.status() == Status::InProgress)?;
-        let holder = bead.claim.holder(self.replica.now_ms()).filter(|_| bead.claim.is_taken())?;
+        let holder = bead.claim.holder(self.replica.lease_now_ms()).filter(|_| bead.claim.is_taken())?;
         let fence = bead.claim.fence().filter(|_| !bead.is_offer())?;
         Some(CurrentClaim {
             lineage: lineage.clone(),
