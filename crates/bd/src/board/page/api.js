@@ -32,7 +32,7 @@ function readData() {
 }
 
 /** How many closed beads an exported file leaves out: of one topmost epic, or all. @param {string} [epic] @returns {number} */
-export function leftOut(epic) {
+export function closedElsewhere(epic) {
   if (!exported) return 0;
   return epic === undefined ? exported.left_out.closed : exported.left_out.epics[epic] ?? 0;
 }

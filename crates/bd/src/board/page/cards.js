@@ -1,7 +1,7 @@
 // *Board*: ready, blocked, in progress, closed, in lanes. The column is the status.
 
 import { canWrite, claim, close, release, reopen, setPriority, takeBack } from './actions.js';
-import { leftOut } from './api.js';
+import { closedElsewhere } from './api.js';
 import { beads, lastSync } from './beads.js';
 import { h, icon, s } from './dom.js';
 import { firstOf, matches, parseFilter } from './filter.js';
@@ -49,11 +49,11 @@ export function progress(list) {
 function wholeProgress() {
   const { closed, held } = beads.sets;
   const left = beads.epics().reduce((sum, group) => sum + group.minutes, 0);
-  return withLeftOut({ closed: closed.size, held: held.size, all: beads.groups.entries.size, left }, leftOut());
+  return withClosedElsewhere({ closed: closed.size, held: held.size, all: beads.groups.entries.size, left }, closedElsewhere());
 }
 
 /** @template {{ closed: number, all: number }} T @param {T} count @param {number} more closed beads that the file leaves out @returns {T} */
-function withLeftOut(count, more) {
+function withClosedElsewhere(count, more) {
   return { ...count, closed: count.closed + more, all: count.all + more };
 }
 
@@ -191,7 +191,7 @@ export class BoardView extends View {
 
   /** @param {Lane} lane @param {Record<string, import('./beads.js').Bead[]>} own @param {string} by @param {number} moment */
   lane(lane, own, by, moment) {
-    const done = lane.group ? withLeftOut({ ...lane.group.count, all: lane.group.members.size, left: lane.group.minutes }, leftOut(lane.group.key)) : lane.isAll ? wholeProgress() : progress(lane.beads);
+    const done = lane.group ? withClosedElsewhere({ ...lane.group.count, all: lane.group.members.size, left: lane.group.minutes }, closedElsewhere(lane.group.key)) : lane.isAll ? wholeProgress() : progress(lane.beads);
     const isFolded = this.folded.has(lane.key);
     const share = (/** @type {number} */ count) => (done.all ? (count / done.all) * 100 : 0);
     const asks = lane.group ? lane.group.asking.size > 0 : lane.beads.some((bead) => bead.asks);

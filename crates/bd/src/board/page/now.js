@@ -2,7 +2,7 @@
 
 import { actOnAgent, agentPanel } from './agent-panel.js';
 import { askMessage, cut, takeBack } from './actions.js';
-import { leftOut } from './api.js';
+import { closedElsewhere } from './api.js';
 import { beads, lastSync, markAllSeen } from './beads.js';
 import { h, icon, s } from './dom.js';
 import { needs } from './needs.js';
@@ -29,7 +29,7 @@ export class NowView extends View {
   }
 
   answers() {
-    const closed = beads.sets.closed.size + leftOut();
+    const closed = beads.sets.closed.size + closedElsewhere();
     const since = beads.closedSince(beads.left);
     const created = beads.createdSince(beads.left);
     const stuck = stuckMatters();
