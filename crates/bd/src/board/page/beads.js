@@ -274,6 +274,11 @@ export class Beads extends EventTarget {
     return this.onceFor(`in ${state}`, state === 'closed' ? this.closes : this.content, () => [...this.sets[state].values()]);
   }
 
+  /** The beads that an agent can take: ready, and no question about them waits for an answer. */
+  free() {
+    return this.onceFor('free', this.content, () => this.inState('ready').filter((bead) => !bead.asks));
+  }
+
   /**
    * The ids of all unfinished beads that wait for one, directly or through others.
    * @param {string} id

@@ -287,7 +287,7 @@ function longestWaits() {
   return h('section.sec', {}, head('Longest waits', 'still open'), longest.length ? null : h('p.dim.small', {}, 'Nothing waits.'),
     h('ol.waits', {}, longest.map((bead) => {
       const before = beads.blockers(bead);
-      return h('li', { 'data-key': bead.id }, h('b', {}, duration(now - bead.created)), h('div', {}, h('p', {}, h('a', { href: `#/bead/${encodeURIComponent(bead.id)}` }, bead.title)), h('p.small.dim', {}, idLink(bead.id), before.length ? ` for ${before.slice(0, 2).map((other) => other.id).join(', ')}` : ` in the queue: P${bead.priority}`)));
+      return h('li', { 'data-key': bead.id }, h('b', {}, duration(now - bead.created)), h('div', {}, h('p', {}, h('a', { href: `#/bead/${encodeURIComponent(bead.id)}` }, bead.title)), h('p.small.dim', {}, idLink(bead.id), before.length ? ` for ${before.slice(0, 2).map((other) => other.id).join(', ')}` : bead.asks ? ' asks you' : ` in the queue: P${bead.priority}`)));
     })));
 }
 

@@ -69,7 +69,7 @@ export class NowView extends View {
   agents() {
     const agents = beads.agents();
     if (!agents.length) {
-      const ready = beads.sets.ready.size;
+      const ready = beads.free().length;
       return h('section.sec', {}, head('Agents', 0), beads.all.size
         ? empty('No agent holds a bead.', `${counted(ready, 'bead')} ${ready === 1 ? 'is' : 'are'} ready. An agent takes the next one with `, h('code', {}, 'bd next'), '.')
         : empty('No beads yet.', 'Press ', h('kbd', {}, 'c'), ' to write the first, or import: ', h('code', {}, 'bd import issues.jsonl'), '.'));
@@ -112,7 +112,7 @@ export class NowView extends View {
   next() {
     const queue = beads.pulse?.queue ?? [];
     // An epic without work left is handed out, too; elsewhere, epics are not counted as beads.
-    const ready = beads.sets.ready.size + queue.filter((id) => beads.get(id)?.type === 'epic').length;
+    const ready = beads.free().length + queue.filter((id) => beads.get(id)?.type === 'epic').length;
     const shown = queue.slice(0, 7).map((id) => beads.get(id)).filter((bead) => bead !== undefined);
     return h('section.sec.next', {}, head('Handed out next', `${number(ready)} ready`),
       whyNothingBetter(), shown.length ? null : h('p.dim.small', {}, 'Nothing is ready.'),
@@ -197,7 +197,7 @@ export function stuckMatters() {
 
 /** Says why nothing of a higher priority is free. */
 function whyNothingBetter() {
-  const best = beads.inState('ready').reduce((lowest, bead) => Math.min(lowest, bead.priority), 5);
+  const best = beads.free().reduce((lowest, bead) => Math.min(lowest, bead.priority), 5);
   const better = beads.inState('blocked').filter((bead) => bead.priority < best);
   if (!better.length) return null;
   const top = better.reduce((lowest, bead) => Math.min(lowest, bead.priority), 5);
