@@ -12,7 +12,7 @@ use super::{stdout_reply, suggest};
 /// The most characters of a value that an error repeats.
 const MAX_REPEATED: usize = 80;
 
-/// What Rust says about numbers, and what users are told.
+/// The messages of the standard library for invalid numbers, and ours.
 const NUMBER_ERRORS: [(&str, &str); 3] = [
     ("invalid digit found in string", "must be a whole number without a sign"),
     ("cannot parse integer from empty string", "must be a whole number without a sign"),

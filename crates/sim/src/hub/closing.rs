@@ -103,8 +103,8 @@ impl HubRun {
         Ok(())
     }
 
-    /// Checks that an offer can be taken by the actor that it was made for, on another machine, before other beads, and
-    /// whoever held the bead before.
+    /// Checks that the actor of an offer can take it on another machine, ahead of other beads. It does not matter who held
+    /// the bead before.
     fn take_offers(&mut self) -> Result<(), Violation> {
         let mut dice = Dice::new(4);
         let (holder, to) = (self.nodes[0].actor.clone(), self.nodes[1].actor.clone());

@@ -47,8 +47,8 @@ pub struct Node {
     pub index: usize,
     /// Machines may share one, such as when the same agent runs on several.
     pub actor: Actor,
-    /// The claims that users of this machine were told that they have.
-    told: BTreeMap<Lineage, Stamp>,
+    /// The claims that were acknowledged to users of this machine, with their fences.
+    acknowledged: BTreeMap<Lineage, Stamp>,
     disk: SimDisk,
     repository: SimRepository,
     pub world: SimWorld,
@@ -72,7 +72,7 @@ impl Node {
         Self {
             index,
             actor: format!("agent-{actor}").parse().expect("a name"),
-            told: BTreeMap::new(),
+            acknowledged: BTreeMap::new(),
             disk: SimDisk::new(dice.roll(), Faults::default()),
             repository: SimRepository::new(dice.roll(), Faults::default()),
             world,
@@ -155,7 +155,7 @@ impl Node {
         let Some(replica) = &self.replica else { return Vec::new() };
         let now_ms = replica.now_ms();
         let held = replica.catalog().live().filter_map(|(lineage, bead)| {
-            let fence = bead.claim.fence().filter(|fence| self.told.get(lineage) == Some(fence))?;
+            let fence = bead.claim.fence().filter(|fence| self.acknowledged.get(lineage) == Some(fence))?;
             let held = Held { lineage: lineage.clone(), fence };
             (bead.status() != Status::Closed && self.session.confirms(lineage, bead, now_ms)).then_some(held)
         });
@@ -166,7 +166,7 @@ impl Node {
     pub fn closed(&self, dice: &mut Dice) -> Option<(Lineage, Op)> {
         let catalog = self.replica.as_ref()?.catalog();
         let closed = catalog.live().filter(|(lineage, bead)| {
-            bead.status() == Status::Closed && self.told.get(*lineage).copied() == bead.claim.fence()
+            bead.status() == Status::Closed && self.acknowledged.get(*lineage).copied() == bead.claim.fence()
         });
         let closed: Vec<_> = closed.filter(|(_, bead)| bead.claim.is_taken()).map(|(one, _)| one).collect();
         let lineage = (*dice.pick(&closed)?).clone();
@@ -182,7 +182,7 @@ impl Node {
         Some(self.hand_over_bead(lineage, to))
     }
 
-    /// Returns the operation that hands over a bead, whoever holds it.
+    /// Returns the operation that hands over a bead. Its holder does not matter.
     pub fn hand_over_bead(&self, lineage: &Lineage, to: &Actor) -> Op {
         let id = self.replica.as_ref().map(|replica| replica.catalog().id_of(lineage).to_string());
         Op::HandOver(Box::new(HandOver {
@@ -319,7 +319,7 @@ impl Node {
             replica.take_foreign(grant.delta(), Vec::new())?;
             let _ = self.apply(&Op::Unclaim(Unclaim { id, ..Unclaim::default() }))?;
         } else if applied.is_ok() {
-            self.told.insert(grant.lineage.clone(), grant.fence);
+            self.acknowledged.insert(grant.lineage.clone(), grant.fence);
         }
         self.commit()?;
         Ok(format!("granted {:?} {} {applied:?}", grant.lineage.birth_id(), cursor.n))
@@ -392,7 +392,7 @@ impl Node {
         let (id, fence) = (replica.catalog().id_of(&lineage).to_string(), bead.claim.fence());
         let applied = self.apply(&Op::Claim(ClaimBead { id, ..ClaimBead::default() }))?;
         if let Some(fence) = fence.filter(|_| applied.is_ok()) {
-            self.told.insert(lineage, fence);
+            self.acknowledged.insert(lineage, fence);
         }
         self.commit()?;
         Ok(format!("renewed {applied:?}"))

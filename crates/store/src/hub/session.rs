@@ -148,7 +148,7 @@ impl HubSession {
         (self.copy.cursor.clone(), claims)
     }
 
-    /// Says of claims whether they are of this replica. Those that no hub granted are, whoever made them.
+    /// Marks the claims that this replica was granted. A claim that no hub granted counts as its own, whoever made it.
     fn mark_own(&self, claims: &mut [ClaimNews]) {
         for claim in claims {
             let granted = |fence: &Stamp| (fence.ms(), fence.counter()) == (claim.ms, claim.counter);
